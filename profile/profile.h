@@ -315,9 +315,8 @@ struct profile_sum_wait {
 /* How often the system call instruction at (module, offset) asked for `number` in the counted run;
  * `failed` and `bytes`: of those that came back there, the sum of the results that were no errors. */
 struct profile_system_call {
-	uint32_t module;
+	uint32_t module, number;
 	uint64_t offset;
-	uint32_t number;
 	uint64_t n, failed, bytes;
 };
 
@@ -494,6 +493,11 @@ uint32_t profile_kernel_frame(struct profile *profile, uint32_t parent, uint32_t
 /* Whether a module is the kernel's, and whether a sample is one of the kernel's work. */
 bool profile_is_kernel(const struct profile *profile, uint32_t module);
 bool profile_is_kernel_sample(const struct profile *profile, const struct profile_sample *sample);
+
+/* The row of a system call instruction and number, find-or-add; valid until the next one.  NULL: no
+ * memory. */
+struct profile_system_call *profile_system_call(struct profile *profile, uint32_t module,
+						uint64_t offset, uint32_t number);
 
 /* Adds a hardware counter: `given` with these texts, which are copied.  Fails only when memory is
  * short. */

@@ -13,6 +13,8 @@
  *   gate_return    return table has no entry or one for another pc; the pc is in -8(%rsp)
  *   gate_syscall   the program's system call: rcx = cache address behind it (rcx and r11 are the
  *                  two registers that the syscall instruction may destroy)
+ *   gate_call_number, gate_call_result
+ *                  before and behind it, to count it: rcx = cache address to go on at
  *   gate_record    an access to memory that may be in a class that is simulated: G_TRACE_ADDRESS, _WORD,
  *                  _EXTRA and _BACK; changes no register and no flag
  *   gate_allocation an allocator begins: G_ALLOCATION, G_ALLOCATION_BACK, rax in KEPT_RAX;
@@ -62,6 +64,7 @@
 	.balign 64
 	KNOWN gate_begin, gate_end
 	KNOWN gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_record
+	KNOWN gate_call_number, gate_call_result
 	KNOWN gate_allocation, gate_allocated
 	KNOWN gate_do_syscall, gate_after_syscall, gate_do_action, gate_after_action
 	KNOWN gate_do_timer, gate_after_timer, gate_do_change, gate_after_change

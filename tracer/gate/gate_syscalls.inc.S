@@ -135,3 +135,53 @@ gate_do_change:
 gate_after_change:
 	movl	$0, %gs:G_CHANGING
 	jmp	*%gs:G_SYSRET
+
+	/* The instruction has asked for another number before, or for none: rcx = where to go on, r11 =
+	 * its counters, rax = the number.  Both registers are lost with the call anyway. */
+gate_call_number:
+	movq	%rcx, %gs:G_CALL_BACK
+	movq	%gs:CALL_NUMBER(%r11), %rcx
+	jrcxz	8f
+	movq	%r11, %gs:G_CALL_SITE
+	movzbl	%ah, %ecx
+	jrcxz	5f
+	leal	-1(%rcx), %ecx
+	jrcxz	6f
+	movl	$(SLOT_N_CALLS - 1), %ecx
+	jmp	7f
+5:	movzbl	%al, %ecx
+	jmp	7f
+6:	movzbl	%al, %ecx
+	leal	256(%rcx), %ecx
+7:	leal	(,%rcx,4), %ecx
+	leal	SLOT_CALLS(,%rcx,8), %ecx
+	movl	%ecx, %gs:G_CALL_CELL
+	movq	%gs:G_CALL_SITE, %r11
+	movq	%r11, %gs:CALL_NUMBER(%rcx)
+	jmp	*%gs:G_CALL_BACK
+8:	movl	%eax, %ecx
+	notq	%rcx
+	movq	%rcx, %gs:CALL_NUMBER(%r11)
+	jmp	*%gs:G_CALL_BACK
+
+	/* A call has come back: rcx = where to go on, rax = the result; an error is below 0. */
+gate_call_result:
+	movq	%rcx, %gs:G_CALL_BACK
+	movq	%r11, %gs:G_CALL_R11
+	movl	%gs:G_CALL_CELL, %r11d
+	movq	%rax, %gs:G_SHIFT
+	movzbl	%gs:G_SHIFT+7, %ecx
+	jrcxz	9f
+	movq	%gs:CALL_FAILED(%r11), %rcx
+	leaq	1(%rcx), %rcx
+	movq	%rcx, %gs:CALL_FAILED(%r11)
+	movq	%gs:G_CALL_R11, %r11
+	jmp	*%gs:G_CALL_BACK
+9:	movq	%gs:CALL_BYTES(%r11), %rcx
+	leaq	(%rcx,%rax), %rcx
+	movq	%rcx, %gs:CALL_BYTES(%r11)
+	movq	%gs:CALL_DONE(%r11), %rcx
+	leaq	1(%rcx), %rcx
+	movq	%rcx, %gs:CALL_DONE(%r11)
+	movq	%gs:G_CALL_R11, %r11
+	jmp	*%gs:G_CALL_BACK

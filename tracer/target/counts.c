@@ -75,9 +75,70 @@ static struct rf_error *collect_units(struct profile *profile, const struct code
 		const struct unit_counter *unit = &cache->units[i];
 		const struct profile_units row = {unit->module, unit->module_offset, thread,
 						  counters[unit->counter]};
-		if (row.n)
+		if (row.n && !unit->is_call)
 			error = rf_array_add(profile->units, profile->n_units, profile->cap_units,
 					     row);
+	}
+	return error;
+}
+
+/* ---- system calls ---- */
+
+/* As gate_call_result does, of a thread that does not come there. */
+void counts_note_result(uint8_t *slot, uint64_t result)
+{
+	const uint32_t cell = *slot_u32(slot, G_CALL_CELL);
+	if (cell % 8 || cell > SLOT_RING - 8 * CALL_COUNTERS) /* the program can write anything there */
+		return;
+	if ((int64_t)result < 0) {
+		++*slot_u64(slot, cell + CALL_FAILED);
+		return;
+	}
+	++*slot_u64(slot, cell + CALL_DONE);
+	*slot_u64(slot, cell + CALL_BYTES) += result;
+}
+
+static struct rf_error *add_calls(struct profile *profile, const struct unit_counter *site,
+				  uint64_t number, const uint64_t *counters)
+{
+	const uint64_t failed = counters[CALL_FAILED / 8], done = counters[CALL_DONE / 8];
+	if (number > UINT32_MAX || failed + done == 0)
+		return NULL;
+	struct profile_system_call *row = profile_system_call(profile, site->module,
+							      site->module_offset, (uint32_t)number);
+	if (!row)
+		return rf_error_no_memory();
+	row->n += failed + done;
+	row->failed += failed;
+	row->bytes += counters[CALL_BYTES / 8];
+	return NULL;
+}
+
+/* The instruction whose counters begin at that offset in the slot, or NULL. */
+static const struct unit_counter *site_at(const struct code_cache *cache, uint64_t offset)
+{
+	for (size_t i = 0; i < cache->n_units; i++)
+		if (cache->units[i].is_call && counter_offset(cache->units[i].counter) == offset)
+			return &cache->units[i];
+	return NULL;
+}
+
+static struct rf_error *collect_calls(struct profile *profile, const struct code_cache *cache,
+				      const uint64_t *counters, uint8_t *slot)
+{
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < cache->n_units; i++) {
+		const uint64_t *own = &counters[cache->units[i].counter];
+		if (cache->units[i].is_call && *own)
+			error = add_calls(profile, &cache->units[i], ~*own, own);
+	}
+	for (uint64_t number = 0; !error && number < SLOT_N_CALLS - 1; number++) {
+		uint64_t *others = slot_u64(slot, SLOT_CALLS + 8 * CALL_COUNTERS * number);
+		const struct unit_counter *site = others[0] ? site_at(cache, others[0]) : NULL;
+		if (!site)
+			continue;
+		error = add_calls(profile, site, number, others);
+		memset(others, 0, 8 * CALL_COUNTERS);
 	}
 	return error;
 }
@@ -101,7 +162,9 @@ void counts_collect(struct target *target, int index)
 			continue;
 		note_loss(target,
 			  collect_blocks(target, copy, counters, thread)
-				  ?: collect_units(target->profile, cache, counters, thread));
+				  ?: collect_units(target->profile, cache, counters, thread)
+				  ?: collect_calls(target->profile, cache, counters,
+						   slot_at(target, index)));
 		memset(counters + first, 0, 8ull * (cache->n_counters - first));
 	}
 }

@@ -3,6 +3,9 @@
 
 #include "tracer/target/target.h"
 
+/* Counts the result of the system call that the thread of a slot has come back from, where its
+ * translated code will not. */
+void counts_note_result(uint8_t *slot, uint64_t result);
 /* Puts counts and units of a slot whose thread is gone into the profile; its counters are 0 then.
  */
 void counts_collect(struct target *target, int index);

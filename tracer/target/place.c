@@ -40,6 +40,8 @@ static enum place place_in_gate(struct target *target, uint8_t *slot, struct use
 		*slot_u32(slot, G_ACTIONS) += *slot_u32(slot, G_ACTING); /* as the gate would */
 		*slot_u32(slot, G_ACTING) = *slot_u32(slot, G_CHANGING) =
 			*slot_u32(slot, G_CALLING) = 0;
+		if (done)
+			counts_note_result(slot, regs->rax);
 		regs->rip = done ? behind : behind - 2;
 		regs->rcx = behind;
 		return PLACE_CLEAN;
@@ -84,7 +86,7 @@ static void take_back_units(const struct code_cache *cache, uint8_t *slot,
 {
 	const struct code_block *block = &cache->blocks[piece->block];
 	for (size_t i = 0; i < cache->n_units; i++)
-		if (cache->units[i].module == block->module &&
+		if (!cache->units[i].is_call && cache->units[i].module == block->module &&
 		    cache->units[i].module_offset == block->module_offset + piece->orig) {
 			*slot_u64(slot, SLOT_COUNTERS + 8ull * cache->units[i].counter) -= rest;
 			return;

@@ -14,6 +14,8 @@ static const struct {
 	{G_AT_RECORD, gate_record},
 	{G_AT_ALLOCATION, gate_allocation},
 	{G_AT_ALLOCATED, gate_allocated},
+	{G_AT_CALL_NUMBER, gate_call_number},
+	{G_AT_CALL_RESULT, gate_call_result},
 };
 #define N_ENTRIES (sizeof(entries) / sizeof(entries[0]))
 
@@ -55,6 +57,7 @@ void slots_init(struct target *target, int index)
 		*slot_u64(slot, pointers[i]) = pointer_of(target, index, pointers[i]);
 	for (size_t i = 0; i < N_ENTRIES; i++)
 		*slot_u64(slot, entries[i].offset) = target_gate(target, entries[i].label);
+	*slot_u32(slot, G_CALL_CELL) = SLOT_CALLS + 8 * CALL_COUNTERS * (SLOT_N_CALLS - 1);
 	empty_tables(target, slot, 0);
 }
 

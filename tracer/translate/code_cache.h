@@ -55,9 +55,11 @@ struct code_block {
 	uint32_t row;
 };
 
-/* Run-time units of one instruction (enum work_units). */
+/* Run-time units of one instruction (enum work_units), or the calls of one system call instruction:
+ * then there are CALL_COUNTERS counters from this one on. */
 struct unit_counter {
 	uint32_t counter;
+	bool is_call;
 	uint32_t module;
 	uint64_t module_offset;
 };

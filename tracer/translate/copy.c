@@ -81,15 +81,26 @@ bool emit_units_possible(const struct decoded *insn)
 	}
 }
 
-/* A counter for the units of the instruction at pc. */
-static uint32_t new_unit_counter(struct batch *batch, uint64_t pc)
+static uint32_t new_counters(struct batch *batch, uint64_t pc, uint32_t n, bool is_call)
 {
 	struct code_cache *cache = batch->cache;
-	struct unit_counter unit = {.counter = cache->n_counters++};
+	struct unit_counter unit = {.counter = cache->n_counters, .is_call = is_call};
+	cache->n_counters += n;
 	const struct code_source *source = &batch->translator->source;
 	source->locate(source->context, pc, &unit.module, &unit.module_offset);
 	batch_push(batch, cache->units, cache->n_units, cache->cap_units, unit);
 	return unit.counter;
+}
+
+/* A counter for the units of the instruction at pc. */
+static uint32_t new_unit_counter(struct batch *batch, uint64_t pc)
+{
+	return new_counters(batch, pc, 1, false);
+}
+
+uint32_t new_call_counters(struct batch *batch, uint64_t pc)
+{
+	return new_counters(batch, pc, CALL_COUNTERS, true);
 }
 
 /* eax = mask of the lanes that the instruction works on. */

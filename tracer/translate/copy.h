@@ -10,3 +10,5 @@ bool in_reach(const struct arena *arena, uint64_t target);
 bool emit_units_possible(const struct decoded *insn);
 /* An instruction that does not transfer control, with its run-time units counted. */
 void emit_plain(struct batch *batch, const struct planned *item, uint16_t orig);
+/* Counters for the calls of the system call instruction at pc: the number of the first. */
+uint32_t new_call_counters(struct batch *batch, uint64_t pc);

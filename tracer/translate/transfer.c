@@ -210,18 +210,44 @@ void emit_got_misses(struct batch *batch)
 	}
 }
 
+/* What is asked for is told by the instruction's own counters where it has always asked for that. */
+static void emit_call_number(struct arena *arena, uint32_t counters)
+{
+	struct label same = {0};
+	emit_store_imm32(arena, counters, gs_at(G_CALL_CELL));
+	emit_gs_load(arena, RCX, counters + CALL_NUMBER);
+	emit_lea(arena, RCX, mem_indexed(RCX, RAX, 1, 1));
+	emit_jrcxz(arena, &same);
+	emit_mov_imm32(arena, R11, counters);
+	emit_lea_label(arena, RCX, &same);
+	emit_jump_through(arena, gs_at(G_AT_CALL_NUMBER));
+	label_bind(arena, &same);
+}
+
+static void emit_call_result(struct arena *arena)
+{
+	struct label counted = {0};
+	emit_lea_label(arena, RCX, &counted);
+	emit_jump_through(arena, gs_at(G_AT_CALL_RESULT));
+	label_bind(arena, &counted);
+}
+
 static void emit_syscall(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
 	struct label behind = {0};
+	const uint32_t counters = counter_offset(new_call_counters(batch, insn->pc));
 	if (batch->count_in_transfer) {
 		emit_count_in(batch, RCX); /* which the system call destroys anyway */
 		batch_piece(batch, PIECE_CLEAN, orig);
 	}
+	batch_piece(batch, PIECE_STEP, orig);
+	emit_call_number(arena, counters);
 	emit_lea_label(arena, RCX, &behind);
 	emit_jump_through(arena, gs_at(G_AT_SYSCALL));
 	label_bind(arena, &behind);
 	batch_piece(batch, PIECE_STEP, orig);
+	emit_call_result(arena);
 	emit_mov_imm64(arena, RCX, insn->pc + insn->length);
 	arena_note_field(arena, FIELD_PC, -8, insn->pc + insn->length);
 }

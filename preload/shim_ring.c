@@ -93,7 +93,7 @@ void shim_write_sample(struct shim_thread *thread, const struct shim_sample *sam
 	put(&writer, sample->regs, sizeof(sample->regs));
 	put_u64(&writer, sample->stack_size);
 	if (sample->stack_size) {
-		put(&writer, (const void *)sample->regs[5], sample->stack_size);
+		put(&writer, (const void *)sample->regs[3], sample->stack_size);
 		put_u64(&writer, sample->stack_size);
 	}
 	publish(&writer);

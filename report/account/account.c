@@ -113,6 +113,8 @@ struct account account_of(const struct profile *profile, const struct model *mod
 		.wall_s = profile_number_fact(profile, "wall_s", NAN),
 		.usable_processors = profile_number_fact(profile, "usable_threads", NAN),
 		.known = profile->n_thread_times > 0,
+		.per_user_time = 1,
+		.per_kernel_time = 1,
 	};
 	double ran_s = 0;
 	if (account.known) {
@@ -120,6 +122,10 @@ struct account account_of(const struct profile *profile, const struct model *mod
 		add_threads(profile, &account, &ran_s);
 		part(ran_s, &weights, !profile_get_fact(profile, "no_kernel_samples"),
 		     &account.user_s, &account.kernel_s);
+		if (weights.user > 0)
+			account.per_user_time = account.user_s / weights.user;
+		if (weights.kernel > 0)
+			account.per_kernel_time = account.kernel_s / weights.kernel;
 		set_clock(profile, &account);
 		set_strip(profile, &account);
 	} else {

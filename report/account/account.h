@@ -18,6 +18,9 @@ struct account {
 	/* By the clock: at least one thread ran; none, but one was ready; all waited.  NAN: not
 	 * known. */
 	double wall_running_s, wall_runnable_s, wall_waiting_s;
+	/* What the times of functions are to be multiplied by to be parts of user_s and kernel_s: these
+	 * have what samples cost.  1 where that is not known. */
+	double per_user_time, per_kernel_time;
 	double busy_processors, usable_processors;
 	size_t n_threads; /* of all processes */
 	double strip[ACCOUNT_STRIP]; /* busy processors in each part of the wall time */

@@ -1,4 +1,5 @@
-/* Sums up samples in the kernel and waits by the functions behind them. */
+/* Names system calls that samples do not tell, and sums up samples in the kernel and waits by the
+ * functions behind them. */
 #include "report/account/account_sums.h"
 
 #include "base/array.h"
@@ -149,6 +150,57 @@ static void merge_waits(struct profile *profile)
 
 /* ---- system calls ---- */
 
+/* The number that the instruction before (module, behind) has asked for, where that was always the
+ * same; KERNEL_CALL: not known. */
+static uint32_t only_call(const struct profile *profile, uint32_t module, uint64_t behind)
+{
+	uint32_t found = KERNEL_CALL;
+	for (size_t i = 0; i < profile->n_system_calls; i++) {
+		const struct profile_system_call *call = &profile->system_calls[i];
+		if (call->module != module || call->offset + 2 != behind)
+			continue;
+		if (found != KERNEL_CALL)
+			return KERNEL_CALL;
+		found = KERNEL_CALLS + call->number;
+	}
+	return found;
+}
+
+/* The frame in place of one for a system call that is not known: samples on the way into the kernel
+ * and out of it do not tell which.  PROFILE_NONE: no memory. */
+static uint32_t known_call(struct profile *profile, uint32_t leaf)
+{
+	const struct profile_frame *frame = &profile->frames[leaf];
+	if (frame->offset != KERNEL_CALL || frame->parent == PROFILE_NONE ||
+	    !profile_is_kernel(profile, frame->module))
+		return leaf;
+	const struct profile_frame *site = &profile->frames[frame->parent];
+	const uint32_t call = only_call(profile, site->module, site->offset);
+	return call == KERNEL_CALL ? leaf : profile_kernel_frame(profile, frame->parent, call);
+}
+
+/* Times of several runs are by the frames as they were. */
+static struct rf_error *name_calls(struct profile *profile)
+{
+	const size_t n = profile->n_frames;
+	uint32_t *known = profile->n_run_times ? NULL : malloc((n + 1) * sizeof(*known));
+	if (!known)
+		return profile->n_run_times ? NULL : rf_error_no_memory();
+	bool done = true;
+	for (uint32_t i = 0; i < n; i++) {
+		known[i] = known_call(profile, i);
+		done &= known[i] != PROFILE_NONE;
+	}
+	for (size_t i = 0; done && i < profile->n_samples; i++)
+		if (profile->samples[i].frame != PROFILE_NONE)
+			profile->samples[i].frame = known[profile->samples[i].frame];
+	for (size_t i = 0; done && i < profile->n_waits; i++)
+		if (profile->waits[i].frame != PROFILE_NONE)
+			profile->waits[i].frame = known[profile->waits[i].frame];
+	free(known);
+	return done ? NULL : rf_error_no_memory();
+}
+
 /* A system call instruction, and time of a function behind it. */
 struct caller {
 	uint32_t module;
@@ -269,10 +321,13 @@ static struct rf_error *add_calls(struct summing *summing)
 
 struct rf_error *account_summarise(struct profile *profile)
 {
+	struct rf_error *error = name_calls(profile);
+	if (error)
+		return error;
 	struct summing summing = {.profile = profile, .places = profile_places_of_frames(profile)};
 	profile->n_sum_kernel = profile->n_sum_waits = profile->n_sum_calls = 0;
 	summing.own = calloc(profile->n_frames + 1, sizeof(*summing.own));
-	struct rf_error *error = summing.places && summing.own ? NULL : rf_error_no_memory();
+	error = summing.places && summing.own ? NULL : rf_error_no_memory();
 	for (uint32_t i = 0; !error && i < profile->n_frames; i++)
 		if (profile_is_kernel(profile, profile->frames[i].module))
 			summing.own[i] = summing.places[own_frame(profile, summing.places, i)];

@@ -29,12 +29,16 @@ static bool is_system_module(const char *name)
 /* Names that the C standard reserves (7.1.3), of POSIX threads, and of system calls. */
 static bool is_system_name(const char *name)
 {
-	static const char *const names[] = {"__",      "_IO_",    "_dl_",    "pthread_", "sem_",
-					    "futex_",  "GOMP_",   "gomp_",   "omp_",     "usleep",
-					    "sleep",   "fwrite",  "fread",   "memcpy",   "memset",
-					    "memmove", "malloc",  "calloc",  "realloc",  "free"};
+	static const char *const beginnings[] = {"__",     "_IO_",  "_dl_",  "pthread_", "sem_",
+						 "futex_", "GOMP_", "gomp_", "omp_"};
+	static const char *const names[] = {"usleep", "sleep",   "fwrite", "fread",  "fputs",  "puts",
+					    "printf", "fprintf", "memcpy", "memset", "memmove", "malloc",
+					    "calloc", "realloc", "free",   "wait",   "waitpid", "raise"};
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
+		if (begins(name, beginnings[i]))
+			return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (begins(name, names[i]))
+		if (strcmp(name, names[i]) == 0)
 			return true;
 	return kernel_call_number(name) != UINT32_MAX;
 }

@@ -165,7 +165,7 @@ static struct rf_error *write_row(const struct report_view *view, const struct m
 			  .source = f->function == PROFILE_NONE
 					    ? NULL
 					    : &view->profile->functions[f->function]};
-	struct rf_error *error = report_reasons_text(view, f, &row.why);
+	struct rf_error *error = report_reasons_text(view, f, &row.why, NULL);
 	for (size_t c = 0; !error && c < N_COLUMNS; c++) {
 		columns[c].put(stream, &row);
 		fputs(line_end(c), stream);

@@ -8,12 +8,14 @@
 #include "report/json/json_roofs.h"
 #include "report/json/json_traffic.h"
 #include "report/json/json_writer.h"
+#include "report/reasons/advice.h"
 #include "report/reasons/notes.h"
 #include "report/reasons/words.h"
 #include "report/rows/ranking.h"
 #include "report/rows/report_options.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -226,6 +228,15 @@ static void put_timed_runs(struct json_writer *out, const char *key, const struc
 	put_end(out);
 }
 
+/* null where memory is short, too. */
+static void put_advice(struct json_writer *out, const char *key, const struct report_view *view)
+{
+	char *text = NULL;
+	rf_error_destroy(report_advice(view, &text));
+	put_text(out, key, text);
+	free(text);
+}
+
 static void put_run(struct json_writer *out, const char *key, const struct report_view *view)
 {
 	static const char *const facts[] = {
@@ -264,6 +275,7 @@ static void put_run(struct json_writer *out, const char *key, const struct repor
 	report_json_run_traffic(out, "traffic", view);
 	put_obtained(out, "obtained", view);
 	report_json_account(out, "account", view);
+	put_advice(out, "advice", view);
 	put_notes(out, "notes", view);
 	put_end(out);
 }

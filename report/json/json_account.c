@@ -42,15 +42,15 @@ static void put_wall(struct json_writer *out, const struct account *account)
 void report_json_account(struct json_writer *out, const char *key, const struct report_view *view)
 {
 	const struct profile *profile = view->profile;
-	const struct account account = account_of(profile, view->model);
+	const struct account *account = view->account;
 	char missing[256];
 	put_object(out, key);
-	put_real(out, "wall_s", account.wall_s);
-	put_real(out, "lives_s", account.lives_s);
-	put_real(out, "user_s", account.user_s);
-	put_real(out, "kernel_s", account.kernel_s);
-	put_real(out, "waiting_s", account.waiting_s);
-	put_real(out, "runnable_s", account.runnable_s);
+	put_real(out, "wall_s", account->wall_s);
+	put_real(out, "lives_s", account->lives_s);
+	put_real(out, "user_s", account->user_s);
+	put_real(out, "kernel_s", account->kernel_s);
+	put_real(out, "waiting_s", account->waiting_s);
+	put_real(out, "runnable_s", account->runnable_s);
 	put_fact(out, profile, "minor_faults", "minor_faults");
 	put_fact(out, profile, "major_faults", "major_faults");
 	put_fact(out, profile, "voluntary_switches", "voluntary_switches");
@@ -58,11 +58,11 @@ void report_json_account(struct json_writer *out, const char *key, const struct 
 	put_fact(out, profile, "read_bytes", "read_bytes");
 	put_fact(out, profile, "written_bytes", "written_bytes");
 	put_fact(out, profile, "peak_memory_bytes", "peak_memory");
-	put_real(out, "busy_processors", account.busy_processors);
-	put_real(out, "usable_processors", account.usable_processors);
-	put_wall(out, &account);
+	put_real(out, "busy_processors", account->busy_processors);
+	put_real(out, "usable_processors", account->usable_processors);
+	put_wall(out, account);
 	put_concurrency(out, profile);
-	put_strip(out, &account);
+	put_strip(out, account);
 	put_text(out, "missing", account_missing(profile, missing, sizeof(missing)));
 	put_end(out);
 }

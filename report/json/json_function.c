@@ -1,6 +1,8 @@
 /* One function of the report as JSON; docs/profile-format.md is the schema. */
 #include "report/json/json_function.h"
 
+#include "profile/function_index.h"
+#include "report/account/account.h"
 #include "report/json/json_traffic.h"
 #include "report/model/model_counters.h"
 #include "report/reasons/reasons.h"
@@ -98,15 +100,35 @@ static void put_work(const struct json_function_out *to, const struct profile *p
 	put_threads(rest, "per_thread", profile, f);
 }
 
-/* What keeps it below its roof, in a sentence. */
+/* What keeps it below its roof, in a sentence, and the first of these reasons. */
 static struct rf_error *put_why(struct json_writer *out, const struct report_view *view,
 				const struct model_function *f)
 {
-	char *text;
-	struct rf_error *error = report_reasons_text(view, f, &text);
+	char *text, *first;
+	struct rf_error *error = report_reasons_text(view, f, &text, &first);
 	put_text(out, "why", text);
+	put_text(out, "held_back_by", first);
 	free(text);
+	free(first);
 	return error;
+}
+
+/* What of the run's account is the function's; of rows that are no functions it is not told. */
+static void put_account(struct json_writer *out, const struct report_view *view,
+			const struct model_function *f)
+{
+	const struct profile *profile = view->profile;
+	const size_t n = profile_n_places(profile);
+	const bool whole = !view->shaped || view->options->by == BY_FUNCTION;
+	const bool told = whole && view->kernel_times && f->row % n == f->row && !f->uncounted_part;
+	const bool kernel = f->place.bound == BOUND_KERNEL;
+	const double time_s = (double)f->time_ns * 1e-9, per_kernel = view->account->per_kernel_time;
+	put_real(out, "user_s", kernel ? 0 : time_s * view->account->per_user_time);
+	put_real(out, "kernel_s",
+		 kernel ? time_s * per_kernel
+		 : told ? view->kernel_times[f->row] * per_kernel
+			: NAN);
+	put_real(out, "waiting_s", kernel ? 0 : told ? view->wait_times[f->row] : NAN);
 }
 
 static void put_place(const struct json_function_out *to, const struct model_function *f)
@@ -204,6 +226,7 @@ struct rf_error *report_json_function(const struct json_function_out *to,
 	put_time(to, view->profile, f);
 	put_work(to, view->profile, f);
 	put_place(to, f);
+	put_account(rest, view, f);
 	struct rf_error *error = to->whole ? put_why(rest, view, f) : NULL;
 	report_json_traffic(to->listed, rest, view, f);
 	report_json_metrics(rest, "metrics", view, f);

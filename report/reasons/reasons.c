@@ -173,12 +173,18 @@ static struct rf_error *join(const struct reasons *reasons, char **text)
 }
 
 struct rf_error *report_reasons_text(const struct report_view *view, const struct model_function *f,
-				     char **text)
+				     char **text, char **first)
 {
 	struct reasons reasons = {0};
 	struct rf_error *error = f->time_ns ? report_reasons(view, f, &reasons) : NULL;
 	*text = NULL;
+	if (first)
+		*first = NULL;
 	error = error ?: join(&reasons, text);
+	if (!error && first && reasons.n_items) {
+		*first = strdup(reasons.items[0].what);
+		error = *first ? NULL : rf_error_no_memory();
+	}
 	reasons_deinit(&reasons);
 	return error;
 }

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/whole_file.h"
+#include "report/account/account.h"
 #include "report/rows/ranking.h"
 
 #include <errno.h>
@@ -232,10 +233,17 @@ struct rf_error *report_with_view(const struct profile *profile,
 		return error;
 	struct report_view view = {
 		.profile = profile, .model = &model, .options = options, .sort = options->sort};
+	const struct account account = account_of(profile, &model);
 	size_t *rank = report_rank(&view);
+	double *kernel = account_kernel_times(profile), *waits = account_wait_times(profile);
 	view.rank = rank;
-	error = rank ? use(&view, context) : rf_error_no_memory();
+	view.account = &account;
+	view.kernel_times = kernel;
+	view.wait_times = waits;
+	error = rank && kernel && waits ? use(&view, context) : rf_error_no_memory();
 	free(rank);
+	free(kernel);
+	free(waits);
 	model_deinit(&model);
 	return error;
 }

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+struct account;
 struct diff;
 struct terminal;
 
@@ -26,6 +27,9 @@ struct report_view {
 	size_t n_shown;     /* of them in the table and the picture */
 	char **notes;
 	size_t n_notes, cap_notes;
+	const struct account *account; /* NULL for a machine */
+	/* Kernel time and waits of functions, s, by place; NULL for a machine. */
+	const double *kernel_times, *wait_times;
 	const struct diff *diff; /* NULL, or a comparison whose B this is */
 	size_t n_top;            /* of its pairs in the picture */
 };

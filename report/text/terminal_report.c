@@ -3,9 +3,8 @@
 #include "report/text/terminal_report.h"
 
 #include "base/text.h"
+#include "report/reasons/advice.h"
 #include "report/reasons/notes.h"
-#include "report/reasons/reasons.h"
-#include "report/text/cells.h"
 #include "report/text/function_page.h"
 #include "report/text/plot_text.h"
 #include "report/text/report_levels.h"
@@ -17,58 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The command for the page about a function; to be freed. */
-static char *page_command(const struct report_view *view, const struct model_function *f)
+/* What costs most of the wall time, and what to try. */
+static struct rf_error *print_advice(const struct report_view *view, FILE *stream)
 {
-	const char *file = view->options->saved_as;
-	char *command = NULL;
-	size_t size;
-	FILE *text = open_memstream(&command, &size);
-	if (!text)
+	char *text = NULL;
+	if (view->options->by != BY_FUNCTION)
 		return NULL;
-	fputs(file ? "rfprof report -f " : "the same command with -f ", text);
-	text_write_word(text, f->name);
-	if (file) {
-		fputc(' ', text);
-		text_write_path(text, file);
-	}
-	return fclose(text) == 0 ? command : NULL;
-}
-
-/* "dot could save most, 284 ms: WHY. What to try: COMMAND" */
-static struct rf_error *print_saving(const struct report_view *view, const struct model_function *f,
-				     const struct reasons *reasons, FILE *stream)
-{
-	char saved[64], *text = NULL, *cut = text_shorten(f->name, 60),
-			*command = page_command(view, f);
-	report_put_time(saved, f->place.headroom_s, f->place.headroom_s);
-	if (!cut || !command ||
-	    asprintf(&text, "%s could save most, %s%s%s. What to try: %s", cut, saved,
-		     reasons->n_items ? ": " : "", reasons->n_items ? reasons->items[0].what : "",
-		     command) < 0)
-		text = NULL;
-	struct rf_error *error =
-		text ? terminal_sentence(view->terminal, stream, STYLE_HEAD, "  → ", text)
-		     : rf_error_no_memory();
+	struct rf_error *error = report_advice(view, &text);
+	if (!error && text)
+		error = terminal_sentence(view->terminal, stream, STYLE_HEAD, "  → ", text);
 	free(text);
-	free(cut);
-	free(command);
-	return error;
-}
-
-/* The first row in words, and where its reasons are told. */
-static struct rf_error *print_verdict(const struct report_view *view, FILE *stream)
-{
-	const struct model_function *f =
-		view->n_shown ? &view->model->functions[view->rank[0]] : NULL;
-	struct reasons reasons;
-	if (!f || !(f->place.headroom_s > 0) || view->sort != SORT_HEADROOM ||
-	    view->options->by != BY_FUNCTION)
-		return NULL;
-	struct rf_error *error = report_reasons(view, f, &reasons);
-	if (!error)
-		error = print_saving(view, f, &reasons, stream);
-	reasons_deinit(&reasons);
 	return error;
 }
 
@@ -83,7 +40,7 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 	if (!error && hint)
 		error = terminal_sentence(view->terminal, stream, STYLE_PLAIN, "  · ", hint);
 	if (!error && !apart)
-		error = print_verdict(view, stream);
+		error = print_advice(view, stream);
 	if (!error && options->plot)
 		error = report_plot(view, stream);
 	if (!error && options->levels)

@@ -1,7 +1,6 @@
 /* Reading rings of perf records and parsing the records, without trusting what is there. */
 #include "tracer/perf/perf_ring.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -60,10 +59,8 @@ static void take_registers(struct cursor *cursor, struct perf_record *record)
 	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return;
 	/* In the order of the bits of PERF_RING_REGS_USER. */
-	record->ax = take_u64(cursor);
 	record->regs.bx = take_u64(cursor);
 	record->cx = take_u64(cursor);
-	record->di = take_u64(cursor);
 	record->regs.bp = take_u64(cursor);
 	record->regs.sp = take_u64(cursor);
 	record->regs.ip = take_u64(cursor);
@@ -252,11 +249,6 @@ bool perf_record_parse(const void *bytes, size_t size, struct perf_record *recor
 bool perf_record_parse_switch(const void *bytes, size_t size, struct perf_record *record)
 {
 	return parse(bytes, size, record, take_switch_sample);
-}
-
-bool perf_record_in_call(const struct perf_record *record)
-{
-	return record->has_regs && record->cx == record->regs.ip && (int64_t)record->ax == -ENOSYS;
 }
 
 bool perf_record_parse_counter(const void *bytes, size_t size, struct perf_record *record)

@@ -38,8 +38,8 @@
 /* The registers that unwinding needs, and those that tell a system call; the kernel writes them in
  * the order of their bits. */
 #define PERF_RING_REGS_USER                                                              \
-	(1ull << PERF_REG_X86_AX | 1ull << PERF_REG_X86_BX | 1ull << PERF_REG_X86_CX |   \
-	 1ull << PERF_REG_X86_DI | 1ull << PERF_REG_X86_BP | 1ull << PERF_REG_X86_SP |   \
+	(1ull << PERF_REG_X86_BX | 1ull << PERF_REG_X86_CX |   \
+	 1ull << PERF_REG_X86_BP | 1ull << PERF_REG_X86_SP |   \
 	 1ull << PERF_REG_X86_IP | 1ull << PERF_REG_X86_R12 | 1ull << PERF_REG_X86_R13 | \
 	 1ull << PERF_REG_X86_R14 | 1ull << PERF_REG_X86_R15)
 
@@ -56,7 +56,7 @@ struct perf_record {
 	uint64_t ip, period;
 	bool has_regs; /* false: the task was not in 64-bit user code; regs holds ip only */
 	struct unwind_regs regs;
-	uint64_t ax, cx, di; /* where has_regs */
+	uint64_t cx; /* where has_regs */
 	/* Where the kernel was, innermost first, with marks between (PERF_CONTEXT_…); callers in the
 	 * program are not asked for (attr.exclude_callchain_user). */
 	const uint64_t *chain;
@@ -83,10 +83,6 @@ struct perf_record {
 bool perf_record_parse(const void *bytes, size_t size, struct perf_record *record);
 /* The same for PERF_RING_SWITCH_TYPE. */
 bool perf_record_parse_switch(const void *bytes, size_t size, struct perf_record *record);
-/* Whether a sample of user registers was taken while the thread was in a system call: the
- * instruction leaves its return address in rcx, and until there is a result the kernel keeps -ENOSYS
- * in the place of rax (entry_SYSCALL_64 in arch/x86/entry/entry_64.S). */
-bool perf_record_in_call(const struct perf_record *record);
 /* The same for PERF_RING_COUNTER_TYPE. */
 bool perf_record_parse_counter(const void *bytes, size_t size, struct perf_record *record);
 

@@ -254,7 +254,7 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 	struct rf_error *error = run->sampler_ops->start(sampler, launch->pid);
 	if (error)
 		return error;
-	const uint64_t start_ns = clock_now_ns();
+	const uint64_t start_ns = sampler->release_ns = clock_now_ns();
 	launch_release(launch);
 	wait_for_end(launch->pid, &timed->row.exit_status, &usage, sampler);
 	timed->row.wall_s = (double)(clock_now_ns() - start_ns) * 1e-9;

@@ -117,20 +117,26 @@ static void add_event(struct sample_log *log, const struct perf_record *record, 
 		note_failure(log, rf_error_no_memory());
 }
 
-/* The processor was in the kernel. */
-static bool is_in_kernel(const struct perf_record *record)
+/* The processor was in the kernel, or on the way out of it: a tick that comes while the kernel has
+ * interrupts off is told when it goes back to the program, which still stands behind its system call
+ * then. */
+static bool is_in_kernel(const struct sampler *sampler, const struct perf_record *record)
 {
-	return (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+	const unsigned mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	return mode == PERF_RECORD_MISC_KERNEL ||
+	       (sampler->tells_switches && record->has_regs && record->cx == record->regs.ip);
 }
 
-static struct raw_sample raw_sample_of(struct sample_log *log, const struct perf_record *record)
+static struct raw_sample raw_sample_of(const struct sampler *sampler,
+				       const struct perf_record *record)
 {
 	return (struct raw_sample){
 		.regs = record->regs,
-		.chain = is_in_kernel(record)
-				 ? kernel_chains_add(log->chains, record->chain, record->n_chain)
+		.chain = is_in_kernel(sampler, record)
+				 ? kernel_chains_add(sampler->log->chains, record->chain,
+						     record->n_chain)
 				 : 0,
-		.in_call = perf_record_in_call(record),
+		.in_call = record->has_regs && record->cx == record->regs.ip,
 		.has_stack = record->has_regs,
 		.stack_size = record->has_regs ? (uint16_t)record->stack_size : 0,
 	};
@@ -139,7 +145,7 @@ static struct raw_sample raw_sample_of(struct sample_log *log, const struct perf
 static void arrive_sample(struct sample_log *log, const struct sampler *sampler,
 			  const struct perf_record *record)
 {
-	struct raw_sample sample = raw_sample_of(log, record);
+	struct raw_sample sample = raw_sample_of(sampler, record);
 	sample.weight_ns = record->period;
 	/* Now and not when it is played: the code cache changes while the program runs. */
 	if (sampler->map)
@@ -176,7 +182,7 @@ static void arrive_switch(struct sample_log *log, const struct perf_record *reco
 void sample_log_switch(const struct sampler *sampler, const struct perf_record *record)
 {
 	struct sample_log *log = sampler->log;
-	struct raw_sample sample = raw_sample_of(log, record);
+	struct raw_sample sample = raw_sample_of(sampler, record);
 	struct event event = {.kind = EVENT_WAIT};
 	if ((sampler->only_pid && record->pid != sampler->only_pid) || record->time > MOST)
 		return;
@@ -227,11 +233,17 @@ static void arrive_mapping(struct sample_log *log, const struct perf_record *rec
 		note_failure(log, rf_error_no_memory());
 }
 
-static void arrive_comm(struct sample_log *log, const struct perf_record *record)
+static void arrive_comm(struct sample_log *log, const struct sampler *sampler,
+			const struct perf_record *record)
 {
 	bool exec = record->misc & PERF_RECORD_MISC_COMM_EXEC;
 	struct event event = {.kind = exec ? EVENT_EXEC : EVENT_COMM};
 	strncpy(event.name, record->path, sizeof(event.name) - 1);
+	if (exec && !log->start && sampler->release_ns && record->pid == (uint32_t)sampler->first_pid) {
+		struct perf_record release = *record;
+		release.time = sampler->release_ns;
+		note_schedule(log, SCHEDULE_BEGIN, &release, 0);
+	}
 	if (exec && (!log->start || record->time < log->start))
 		log->start = record->time;
 	if (exec) {
@@ -267,7 +279,7 @@ void sample_log_record(const struct sampler *sampler, const struct perf_record *
 		arrive_mapping(log, record);
 		break;
 	case PERF_RECORD_COMM:
-		arrive_comm(log, record);
+		arrive_comm(log, sampler, record);
 		break;
 	case PERF_RECORD_FORK:
 		perf_maps_fork(log->names, record->parent_pid, record->pid);
@@ -399,8 +411,10 @@ struct rf_error *sample_log_finish(const struct sampler *sampler, const char *so
 	struct profile *profile = log->profile;
 	finish_schedule(log, sampler);
 	play_until(log, UINT64_MAX, NULL);
-	note_failure(log, sample_player_finish_waits(log->player));
-	note_failure(log, schedule_save(log->schedule, log->start, profile));
+	if (sampler->tells_switches) {
+		note_failure(log, sample_player_finish_waits(log->player));
+		note_failure(log, schedule_save(log->schedule, log->start, profile));
+	}
 	struct rf_error *error = log->failed;
 	log->failed = NULL;
 	if (error)

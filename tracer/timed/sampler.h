@@ -61,7 +61,9 @@ struct sampler {
 		*lock; /* of the profile, where others write to it during the run; or NULL */
 	sampler_drain_fn *drain;
 	void *drain_context;
-	struct usage usage; /* of the program, at its end */
+	bool tells_switches; /* there are records of all switches between threads */
+	uint64_t release_ns; /* when the program was let go, before its execve; 0: not known */
+	struct usage usage;  /* of the program, at its end */
 	bool first_only; /* --no-children: the processes that the program starts are not sampled */
 	/* Of the backends. */
 	struct profile *profile;

@@ -479,6 +479,7 @@ static struct sampler *perf_create(struct profile *profile, struct kept_store *k
 	struct perf_sampler *sampler = calloc(1, sizeof(*sampler));
 	if (!sampler)
 		return NULL;
+	sampler->base.tells_switches = true;
 	if (sampler_init(&sampler->base, profile, kept))
 		return &sampler->base;
 	free(sampler);

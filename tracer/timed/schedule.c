@@ -33,6 +33,7 @@ struct live {
 	uint64_t since;
 	uint32_t wait;             /* of the sample before the switch, or UINT32_MAX */
 	uint64_t idle_at, busy_at; /* the clocks below when it began to wait */
+	uint64_t start_ns; /* of what it ran: until its execve */
 	/* The kernel's sum when it was last asked, and what switches had told by then; 0: never */
 	uint64_t told_ns, ready_then_ns;
 };
@@ -229,6 +230,10 @@ static void play(struct schedule *schedule, const struct record *record)
 		return;
 	switch ((enum schedule_kind)record->kind) {
 	case SCHEDULE_BEGIN:
+		if (thread->state == RUNNING && !thread->sums.ran_ns)
+			thread->start_ns = schedule->now - thread->since;
+		enter(schedule, thread, RUNNING);
+		break;
 	case SCHEDULE_RUNS:
 		enter(schedule, thread, RUNNING);
 		break;
@@ -311,16 +316,45 @@ void schedule_told(struct schedule *schedule, uint32_t tid, uint64_t ns)
 		}
 }
 
-/* What switches did not tell of being ready was told as waiting. */
-static void take_in(struct live *thread)
+static uint64_t move(uint64_t ns, uint64_t *from, uint64_t most, uint64_t *to)
+{
+	uint64_t moved = ns < *from ? ns : *from;
+	moved = moved < most ? moved : most;
+	*from -= moved;
+	*to += moved;
+	return ns - moved;
+}
+
+/* The ends of waits, where the thread was ready, are not known one by one. */
+static void scale_waits(struct schedule *schedule, struct live *thread, double factor)
 {
 	struct schedule_thread *sums = &thread->sums;
+	for (size_t i = 0; i < schedule->n_waits; i++) {
+		struct schedule_wait *wait = &schedule->waits[i];
+		if (wait->thread != (uint32_t)(thread - schedule->threads))
+			continue;
+		wait->time_ns = (uint64_t)((double)wait->time_ns * factor);
+		wait->alone_ns = (uint64_t)((double)wait->alone_ns * factor);
+		wait->others_ns = (uint64_t)((double)wait->others_ns * factor);
+	}
+	sums->unknown_ns = (uint64_t)((double)sums->unknown_ns * factor);
+	sums->unknown_alone_ns = (uint64_t)((double)sums->unknown_alone_ns * factor);
+	sums->unknown_others_ns = (uint64_t)((double)sums->unknown_others_ns * factor);
+}
+
+/* What switches did not tell of being ready was told as waiting, or before the execve, of which there
+ * are no records, as running. */
+static void take_in(struct schedule *schedule, struct live *thread)
+{
+	struct schedule_thread *sums = &thread->sums;
+	const double waited = (double)sums->waited_ns;
 	if (thread->told_ns <= thread->ready_then_ns)
 		return;
 	const uint64_t missing = thread->told_ns - thread->ready_then_ns;
-	const uint64_t moved = missing < sums->waited_ns ? missing : sums->waited_ns;
-	sums->ready_ns += moved;
-	sums->waited_ns -= moved;
+	const uint64_t rest = move(missing, &sums->waited_ns, UINT64_MAX, &sums->ready_ns);
+	move(rest, &sums->ran_ns, thread->start_ns, &sums->ready_ns);
+	if (waited > 0)
+		scale_waits(schedule, thread, (double)sums->waited_ns / waited);
 }
 
 void schedule_finish(struct schedule *schedule)
@@ -330,7 +364,7 @@ void schedule_finish(struct schedule *schedule)
 		struct live *thread = &schedule->threads[i];
 		if (thread->state != GONE)
 			end_thread(schedule, thread);
-		take_in(thread);
+		take_in(schedule, thread);
 	}
 	schedule->finished = calloc(schedule->n_threads + 1, sizeof(*schedule->finished));
 	for (size_t i = 0; schedule->finished && i < schedule->n_threads; i++)

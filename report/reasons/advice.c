@@ -1,0 +1,120 @@
+/* Chooses among what costs wall time. */
+#include "report/reasons/advice.h"
+
+#include "base/text.h"
+#include "report/reasons/candidates.h"
+#include "report/reasons/reasons.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What takes less of the wall time is not worth a line. */
+#define LEAST_SHARE 0.05
+
+/* A function may be found to cost as much as what is the matter with it, such as a lock that it
+ * holds: then that is told. */
+#define FUNCTION_FACTOR 0.9
+
+void advice_offer(struct advice *advice, double cost_s, const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+	if (!(cost_s > advice->best_s))
+		return;
+	va_start(arguments, format);
+	const bool made = vasprintf(&text, format, arguments) >= 0;
+	va_end(arguments);
+	advice->failed |= !made;
+	if (!made)
+		return;
+	free(advice->text);
+	advice->text = text;
+	advice->best_s = cost_s;
+}
+
+const char *advice_put_share(char *cell, const struct advice *advice, double s)
+{
+	snprintf(cell, 16, "%.0f %%", fmin(100, 100 * s / advice->account.wall_s));
+	return cell;
+}
+
+const char *advice_put_count(char *cell, double n)
+{
+	char digits[32];
+	size_t used = 0;
+	const int length = snprintf(digits, sizeof(digits), "%.0f", n);
+	for (int i = 0; i < length && used < 28; i++) {
+		if (i && (length - i) % 3 == 0)
+			cell[used++] = ',';
+		cell[used++] = digits[i];
+	}
+	cell[used] = '\0';
+	return cell;
+}
+
+/* The command for the page about a function; to be freed. */
+static char *page_command(const struct report_view *view, const struct model_function *f)
+{
+	const char *file = view->options->saved_as;
+	char *command = NULL;
+	size_t size;
+	FILE *text = open_memstream(&command, &size);
+	if (!text)
+		return NULL;
+	fputs(file ? "rfprof report -f " : "the same command with -f ", text);
+	text_write_word(text, f->name);
+	if (file) {
+		fputc(' ', text);
+		text_write_path(text, file);
+	}
+	return fclose(text) == 0 ? command : NULL;
+}
+
+/* The first row, and its first reason. */
+static struct rf_error *advise_function(struct advice *advice)
+{
+	const struct report_view *view = advice->view;
+	const struct model_function *f =
+		view->n_rank ? &view->model->functions[view->rank[0]] : NULL;
+	struct reasons reasons;
+	if (!f || !(f->place.headroom_s > 0) || view->sort != SORT_HEADROOM)
+		return NULL;
+	struct rf_error *error = report_reasons(view, f, &reasons);
+	char *cut = text_shorten(f->name, 60), *command = page_command(view, f);
+	if (!error && (!cut || !command))
+		error = rf_error_no_memory();
+	if (!error) /* of a short run, too, whose wall time is all start-up */
+		advice_offer(advice, fmax(FUNCTION_FACTOR * f->elapsed_s, 1e-9),
+			     "%s could save most, %s s: %s. What to try: %s", cut,
+			     REPORT_NUMBER(f->place.headroom_s),
+			     reasons.n_items ? reasons.items[0].what : report_no_reason(f), command);
+	reasons_deinit(&reasons);
+	free(cut);
+	free(command);
+	return error;
+}
+
+struct rf_error *report_advice(const struct report_view *view, char **text)
+{
+	struct advice advice = {.view = view, .account = *view->account};
+	const double ran_s = advice.account.user_s + advice.account.kernel_s;
+	struct rf_error *error = advise_function(&advice);
+	const double least = LEAST_SHARE * advice.account.wall_s;
+	*text = NULL;
+	if (!error && advice.account.known && ran_s > 0) {
+		advice.wall_per_ran = advice.account.wall_running_s / ran_s;
+		advice.best_s = fmax(advice.best_s, advice.text ? 0 : least);
+		advise_kernel(&advice);
+		advise_threads(&advice);
+		advise_groups(&advice);
+	}
+	if (!error && advice.failed)
+		error = rf_error_no_memory();
+	if (error)
+		free(advice.text);
+	else
+		*text = advice.text;
+	return error;
+}

@@ -1,0 +1,198 @@
+/* What the kernel does for the program, and what it waits for in it. */
+#include "profile/kernel_names.h"
+#include "report/account/account_words.h"
+#include "report/reasons/candidates.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+static bool is_same_function(const struct profile_sum_kernel *kernel, uint32_t function, uint32_t module)
+{
+	return kernel->function == function && kernel->module == module;
+}
+
+/* Thread time in the kernel of a function in one call, s; KERNEL_OTHER: in all calls but faults. */
+static double kernel_s(const struct profile *profile, uint32_t function, uint32_t module, uint32_t call)
+{
+	double sum = 0;
+	for (size_t i = 0; i < profile->n_sum_kernel; i++) {
+		const struct profile_sum_kernel *row = &profile->sum_kernel[i];
+		const bool fits = call == KERNEL_OTHER ? row->call >= KERNEL_CALL : row->call == call;
+		if (fits && is_same_function(row, function, module))
+			sum += (double)row->time_ns * 1e-9;
+	}
+	return sum;
+}
+
+/* How often, as the counted run has it; NULL: it does not know of that function. */
+static const struct profile_sum_call *calls_of(const struct profile *profile, uint32_t function,
+					       uint32_t module, uint32_t call)
+{
+	for (size_t i = 0; i < profile->n_sum_calls; i++) {
+		const struct profile_sum_call *row = &profile->sum_calls[i];
+		if (call >= KERNEL_CALLS && row->number == call - KERNEL_CALLS &&
+		    row->function == function && row->module == module)
+			return row;
+	}
+	return NULL;
+}
+
+static const char *call_name(uint32_t call)
+{
+	const char *name = call >= KERNEL_CALLS ? kernel_call_name(call - KERNEL_CALLS) : NULL;
+	return name ? name : "system calls";
+}
+
+/* "1,200 calls, 16 bytes each", or nothing. */
+static const char *put_calls(char *cell, size_t size, const struct profile_sum_call *calls)
+{
+	cell[0] = '\0';
+	if (!calls)
+		return cell;
+	const uint64_t done = calls->n - calls->failed;
+	if (account_moves_bytes(calls->number) && done)
+		snprintf(cell, size, " (%s calls of %s bytes each)", ADVICE_COUNT((double)calls->n),
+			 ADVICE_COUNT((double)calls->bytes / (double)done));
+	else if (calls->failed * 2 > calls->n)
+		snprintf(cell, size, " (%s calls, of which %s fail)", ADVICE_COUNT((double)calls->n),
+			 ADVICE_COUNT((double)calls->failed));
+	else
+		snprintf(cell, size, " (%s call%s)", ADVICE_COUNT((double)calls->n),
+			 calls->n == 1 ? "" : "s");
+	return cell;
+}
+
+/* ---- waiting ---- */
+
+/* What is waited for, in words, and what one would try. */
+static const struct {
+	const char *what, *try;
+} waiting[N_WAIT_KINDS] = {
+	[WAITS_OTHER] = {"something that is not known", "look at where it waits: --by=wait"},
+	[WAITS_LOCK] = {"a lock", "hold it for a shorter time"},
+	[WAITS_CONDITION] = {"a condition that other threads signal, handed back and forth",
+			     "hand over more work at a time, so that threads wake each other less often"},
+	[WAITS_JOIN] = {"the end of other threads", "see what these wait for"},
+	[WAITS_BARRIER] = {"other threads at a barrier", "share the work out more evenly"},
+	[WAITS_SEMAPHORE] = {"a semaphore", "hand over more work at a time"},
+	[WAITS_INTERPRETER] = {"the interpreter's lock", "several processes instead of threads"},
+	[WAITS_PIPE] = {"a pipe", "look at the process at its other end: it is the slower one"},
+	[WAITS_SOCKET] = {"a socket", "look at its other end; ask for more at a time, or for several things at once"},
+	[WAITS_DISK] = {"the disk", "ask for less often and more at a time; let other work go on meanwhile"},
+	[WAITS_TERMINAL] = {"the terminal", "nothing: it waits for its user"},
+	[WAITS_SLEEP] = {"a time that it sleeps", "wait for the event itself instead of looking again and again"},
+	[WAITS_CHILD] = {"its child processes", "start several at once, or do their work in this process"},
+	[WAITS_POLL] = {"events (poll, select, epoll)", "look at who should send them"},
+	[WAITS_SIGNAL] = {"a signal", "look at who should send it"},
+	[WAITS_EVENT] = {"an event (eventfd)", "look at who should send it"},
+};
+
+static void advise_wait(struct advice *advice, const struct profile_sum_wait *wait)
+{
+	const struct profile *profile = advice->view->profile;
+	const char *function = account_function(profile, wait->function, wait->module);
+	const double alone = (double)wait->alone_ns * 1e-9;
+	const double cost = alone + kernel_s(profile, wait->function, wait->module, wait->call) *
+					    advice->wall_per_ran;
+	char calls[96];
+	/* Who waits for threads or children of the program waits for what these do. */
+	const bool second = wait->kind == WAITS_JOIN || wait->kind == WAITS_CHILD;
+	put_calls(calls, sizeof(calls),
+		  calls_of(profile, wait->function, wait->module, wait->call));
+	if (wait->kind == WAITS_DISK && wait->call == KERNEL_CALLS + SYS_fsync)
+		advice_offer(advice, cost,
+			     "%s of the wall time waits for the disk: fsync in %.60s%s. What to try: write "
+			     "several records before each fsync, or let another thread do it",
+			     ADVICE_SHARE(advice, cost), function, calls);
+	else
+		advice_offer(advice, second ? 0.8 * cost : cost,
+			     "%s of the wall time waits for %s: %s in %.60s%s. What to try: %s",
+			     ADVICE_SHARE(advice, cost), waiting[wait->kind].what,
+			     call_name(wait->call), function, calls, waiting[wait->kind].try);
+}
+
+/* ---- working ---- */
+
+static void advise_faults(struct advice *advice, const struct profile_sum_kernel *row)
+{
+	const struct profile *profile = advice->view->profile;
+	const double cost = (double)row->time_ns * 1e-9 * advice->wall_per_ran;
+	const double all = profile_number_fact(profile, "minor_faults", 0) +
+			   profile_number_fact(profile, "major_faults", 0);
+	advice_offer(advice, cost,
+		     "%s of the wall time is in the kernel: page faults of %.60s, which touches new pages "
+		     "of memory (%s faults in all). What to try: keep memory and use it again, touch "
+		     "less of it, or use larger pages (madvise with MADV_HUGEPAGE)",
+		     ADVICE_SHARE(advice, cost),
+		     account_function(profile, row->function, row->module), ADVICE_COUNT(all));
+}
+
+static const char *try_for(uint32_t number)
+{
+	switch (number) {
+	case SYS_read:
+	case SYS_pread64:
+	case SYS_recvfrom:
+		return "read more at a time, through a buffer";
+	case SYS_write:
+	case SYS_pwrite64:
+	case SYS_sendto:
+		return "write more at a time, through a buffer";
+	case SYS_fsync:
+	case SYS_fdatasync:
+		return "write several records before each of them";
+	case SYS_futex:
+	case SYS_sched_yield:
+		return "let threads meet less often";
+	case SYS_clone:
+	case SYS_vfork:
+	case SYS_fork:
+	case SYS_execve:
+	case SYS_wait4:
+	case SYS_clone3:
+		return "start fewer processes, or keep them for more work";
+	case SYS_mmap:
+	case SYS_munmap:
+	case SYS_mremap:
+	case SYS_brk:
+	case SYS_madvise:
+		return "keep memory instead of giving it back, and let it grow by more at a time";
+	default:
+		return "ask for it less often, or keep the answer";
+	}
+}
+
+/* All system calls of a function, by the one that takes most of their time. */
+static void advise_calls(struct advice *advice, const struct profile_sum_kernel *row)
+{
+	const struct profile *profile = advice->view->profile;
+	const double of_all =
+		kernel_s(profile, row->function, row->module, KERNEL_OTHER) * advice->wall_per_ran;
+	const double own = (double)row->time_ns * 1e-9 * advice->wall_per_ran;
+	char calls[96];
+	put_calls(calls, sizeof(calls), calls_of(profile, row->function, row->module, row->call));
+	/* the larger ones come with the cost of all: of these the first is told */
+	if (of_all - own > own)
+		return;
+	advice_offer(advice, of_all,
+		     "%s of the wall time is in the kernel: system calls of %.60s, most of it %s%s. What "
+		     "to try: %s",
+		     ADVICE_SHARE(advice, of_all),
+		     account_function(profile, row->function, row->module), call_name(row->call),
+		     calls, try_for(row->call - KERNEL_CALLS));
+}
+
+void advise_kernel(struct advice *advice)
+{
+	const struct profile *profile = advice->view->profile;
+	for (size_t i = 0; i < profile->n_sum_waits; i++)
+		advise_wait(advice, &profile->sum_waits[i]);
+	for (size_t i = 0; i < profile->n_sum_kernel; i++) {
+		const struct profile_sum_kernel *row = &profile->sum_kernel[i];
+		if (row->call == KERNEL_FAULT)
+			advise_faults(advice, row);
+		else if (row->call >= KERNEL_CALLS)
+			advise_calls(advice, row);
+	}
+}

@@ -1,0 +1,140 @@
+/* Threads that hinder each other, wait in loops, or have not the same to do. */
+#include "base/text.h"
+#include "report/reasons/candidates.h"
+
+#include <math.h>
+
+/* A thread that ran for less of the wall time takes no part in the work. */
+#define WORKER_SHARE 0.05
+/* Less of the wall time with too few threads is not worth a word. */
+#define LEAST_LOSS 0.1
+
+struct workers {
+	size_t n;
+	double most_s, least_s; /* running time */
+};
+
+static struct workers find_workers(const struct advice *advice)
+{
+	const struct profile *profile = advice->view->profile;
+	struct workers workers = {0, 0, INFINITY};
+	for (size_t i = 0; i < profile->n_thread_times; i++) {
+		const double ran_s = (double)profile->thread_times[i].ran_ns * 1e-9;
+		if (ran_s < WORKER_SHARE * advice->account.wall_s)
+			continue;
+		workers.n++;
+		workers.most_s = fmax(workers.most_s, ran_s);
+		workers.least_s = fmin(workers.least_s, ran_s);
+	}
+	return workers;
+}
+
+/* Wall time in which fewer threads ran than could. */
+static double time_below(const struct profile *profile, size_t could)
+{
+	double sum = 0;
+	for (size_t i = 0; i < profile->n_concurrency; i++)
+		if (profile->concurrency[i].running < could)
+			sum += (double)profile->concurrency[i].time_ns * 1e-9;
+	return sum;
+}
+
+/* The wait of threads for each other that takes most of their time, or NULL. */
+static const struct profile_sum_wait *main_wait(const struct profile *profile, bool joins)
+{
+	const struct profile_sum_wait *main = NULL;
+	for (size_t i = 0; i < profile->n_sum_waits; i++) {
+		const struct profile_sum_wait *wait = &profile->sum_waits[i];
+		const bool mutual = wait->kind == WAITS_LOCK || wait->kind == WAITS_CONDITION ||
+				    wait->kind == WAITS_BARRIER || wait->kind == WAITS_SEMAPHORE ||
+				    wait->kind == WAITS_INTERPRETER;
+		if ((joins ? wait->kind == WAITS_JOIN : mutual) &&
+		    (!main || wait->time_ns > main->time_ns))
+			main = wait;
+	}
+	return main;
+}
+
+static void offer_wait(struct advice *advice, double cost, const struct workers *workers,
+		       const struct profile_sum_wait *wait)
+{
+	const struct profile *profile = advice->view->profile;
+	const char *function = account_function(profile, wait->function, wait->module);
+	switch (wait->kind) {
+	case WAITS_LOCK:
+		advice_offer(advice, cost,
+			     "for %s of the wall time fewer of the %zu threads run than could: they wait "
+			     "for a lock in %.60s. What to try: hold it for a shorter time, or give "
+			     "each thread, or part of the data, a lock of its own",
+			     ADVICE_SHARE(advice, cost), workers->n, function);
+		break;
+	case WAITS_INTERPRETER:
+		advice_offer(advice, cost,
+			     "for %s of the wall time one of the %zu threads runs at a time: they wait "
+			     "for the interpreter's lock (GIL). What to try: several processes "
+			     "(multiprocessing), or code that gives up the lock while it computes",
+			     ADVICE_SHARE(advice, cost), workers->n);
+		break;
+	case WAITS_CONDITION:
+	case WAITS_SEMAPHORE:
+		advice_offer(advice, cost,
+			     "for %s of the wall time fewer of the %zu threads run than could: they wait "
+			     "for a condition in %.60s, and wake each other. What to try: hand over "
+			     "more work at a time",
+			     ADVICE_SHARE(advice, cost), workers->n, function);
+		break;
+	default:
+		advice_offer(advice, cost,
+			     "the work is uneven: for %s of the wall time fewer of the %zu threads run "
+			     "than could, and wait for the others in %.60s (one ran for %s s, another "
+			     "for %s s). What to try: smaller pieces, shared out as threads get free",
+			     ADVICE_SHARE(advice, cost), workers->n, function,
+			     REPORT_NUMBER(workers->most_s), REPORT_NUMBER(workers->least_s));
+		break;
+	}
+}
+
+static void advise_serial(struct advice *advice)
+{
+	const struct profile *profile = advice->view->profile;
+	const struct workers workers = find_workers(advice);
+	const double processors = fmax(1, advice->account.usable_processors);
+	const size_t could = (size_t)fmin(processors, (double)workers.n);
+	if (could < 2)
+		return;
+	const double below = time_below(profile, could);
+	const double ran_s = advice->account.user_s + advice->account.kernel_s;
+	const double loss = advice->account.wall_s - ran_s / (double)could;
+	const struct profile_sum_wait *wait = main_wait(profile, false);
+	if (loss < LEAST_LOSS * advice->account.wall_s)
+		return;
+	if (!wait || (double)wait->time_ns * 1e-9 < 0.5 * loss)
+		wait = main_wait(profile, true);
+	if (wait)
+		offer_wait(advice, fmin(below, (double)wait->time_ns * 1e-9 + loss), &workers, wait);
+}
+
+static void advise_spinning(struct advice *advice)
+{
+	const struct model *model = advice->view->model;
+	const struct model_function *most = NULL;
+	double spun_s = 0;
+	for (size_t i = 0; i < model->n_functions; i++) {
+		const struct model_function *f = &model->functions[i];
+		if (f->place.bound != BOUND_WAITING)
+			continue;
+		spun_s += (double)f->time_ns * 1e-9;
+		most = !most || f->time_ns > most->time_ns ? f : most;
+	}
+	if (most)
+		advice_offer(advice, spun_s, "%s of the wall time a thread spins: %.60s looks again and "
+			     "again whether others are done (a barrier, a lock). What to try: share the "
+			     "work out more evenly, meet less often, or wait in the kernel",
+			     ADVICE_SHARE(advice, spun_s), most->name);
+}
+
+void advise_threads(struct advice *advice)
+{
+	advise_serial(advice);
+	advise_spinning(advice);
+}

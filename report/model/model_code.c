@@ -351,7 +351,31 @@ static void read_loop(struct reader *reader, uint32_t index)
 	model_add_ns(&code->short_ns, loop->time_ns);
 }
 
-/* Time in loops that pause; of those within each other, in the outermost. */
+/* Whether each turn of the innermost loop does the same as the one before, and changes nothing: it
+ * reads no register that an earlier turn has written, and writes no memory.  Such a loop ends by what
+ * others write into the memory that it reads: it waits for them.  `loop` is none that calls. */
+static bool turns_in_place(const struct reader *reader, uint32_t loop)
+{
+	bool written[N_REGISTERS] = {false}, before[N_REGISTERS] = {false}, loads = false;
+	for (uint32_t i = 0; i < reader->graph->n_nodes; i++) {
+		const struct dataflow *flow = &reader->flows[i];
+		if (reader->graph->nodes[i].loop != loop)
+			continue;
+		if (flow->stores || flow->calls || flow->work.units)
+			return false;
+		loads |= flow->loads;
+		for (int r = 0; r < flow->n_reads; r++)
+			before[flow->reads[r]] |= !written[flow->reads[r]];
+		for (int w = 0; w < flow->n_writes; w++)
+			written[flow->writes[w]] = true;
+	}
+	for (int r = 0; r < N_REGISTERS; r++)
+		if (before[r] && written[r])
+			return false;
+	return loads;
+}
+
+/* Time in loops that wait for others, or pause; of those within each other, in the outermost. */
 static struct rf_error *add_pauses(struct reader *reader)
 {
 	struct model_function *function = reader->function;
@@ -361,6 +385,8 @@ static struct rf_error *add_pauses(struct reader *reader)
 	for (size_t i = 0; i < reader->graph->n_nodes; i++)
 		if (reader->flows[i].pauses && reader->graph->nodes[i].loop != PROFILE_NONE)
 			pauses[reader->graph->nodes[i].loop] = true;
+	for (uint32_t i = 0; i < function->n_loops; i++)
+		pauses[i] |= !reader->has_within[i] && turns_in_place(reader, i);
 	for (size_t i = 0; i < function->n_loops; i++) {
 		const uint32_t parent = function->loops[i].parent;
 		const bool counted = parent != PROFILE_NONE && pauses[parent];

@@ -88,18 +88,51 @@ static const struct {
 	[WAITS_EVENT] = {"an event (eventfd)", "look at who should send it"},
 };
 
+/* Of waits of threads for each other not all is lost: advise_threads. */
+static bool is_mutual(enum wait_kind kind)
+{
+	return kind == WAITS_LOCK || kind == WAITS_BARRIER || kind == WAITS_INTERPRETER;
+}
+
+/* Wall time in which all threads wait, and this is what some of them wait for. */
+static double alone_s(const struct advice *advice, const struct profile_sum_wait *wait)
+{
+	return fmin((double)wait->alone_ns * 1e-9, advice->account.wall_waiting_s);
+}
+
+/* ", while main waits for a pipe (read)": another wait that takes as long, at the same time. */
+static void put_other(char *text, size_t size, const struct advice *advice,
+		      const struct profile_sum_wait *than)
+{
+	const struct profile *profile = advice->view->profile;
+	const struct profile_sum_wait *other = NULL;
+	text[0] = '\0';
+	for (size_t i = 0; i < profile->n_sum_waits; i++) {
+		const struct profile_sum_wait *wait = &profile->sum_waits[i];
+		const bool tells = wait->kind != than->kind && wait->kind != WAITS_JOIN &&
+				   wait->kind != WAITS_OTHER && !is_mutual(wait->kind);
+		if (tells && alone_s(advice, wait) > 0.7 * alone_s(advice, than) &&
+		    (!other || wait->alone_ns > other->alone_ns))
+			other = wait;
+	}
+	if (other)
+		snprintf(text, size, ", while %.60s waits for %s (%s)",
+			 account_function(profile, other->function, other->module),
+			 waiting[other->kind].what, call_name(other->call));
+}
+
 static void advise_wait(struct advice *advice, const struct profile_sum_wait *wait)
 {
 	const struct profile *profile = advice->view->profile;
 	const char *function = account_function(profile, wait->function, wait->module);
-	const double alone = (double)wait->alone_ns * 1e-9;
-	const double cost = alone + kernel_s(profile, wait->function, wait->module, wait->call) *
+	const double cost = alone_s(advice, wait) + kernel_s(profile, wait->function, wait->module, wait->call) *
 					    advice->wall_per_ran;
-	char calls[96];
+	char calls[96], other[192];
 	/* Who waits for threads or children of the program waits for what these do. */
 	const bool second = wait->kind == WAITS_JOIN || wait->kind == WAITS_CHILD;
 	put_calls(calls, sizeof(calls),
 		  calls_of(profile, wait->function, wait->module, wait->call));
+	put_other(other, sizeof(other), advice, wait);
 	if (wait->kind == WAITS_DISK && wait->call == KERNEL_CALLS + SYS_fsync)
 		advice_offer(advice, cost,
 			     "%s of the wall time waits for the disk: fsync in %.60s%s. What to try: write "
@@ -107,9 +140,9 @@ static void advise_wait(struct advice *advice, const struct profile_sum_wait *wa
 			     ADVICE_SHARE(advice, cost), function, calls);
 	else
 		advice_offer(advice, second ? 0.8 * cost : cost,
-			     "%s of the wall time waits for %s: %s in %.60s%s. What to try: %s",
+			     "%s of the wall time waits for %s: %s in %.60s%s%s. What to try: %s",
 			     ADVICE_SHARE(advice, cost), waiting[wait->kind].what,
-			     call_name(wait->call), function, calls, waiting[wait->kind].try);
+			     call_name(wait->call), function, calls, other, waiting[wait->kind].try);
 }
 
 /* ---- working ---- */
@@ -187,7 +220,8 @@ void advise_kernel(struct advice *advice)
 {
 	const struct profile *profile = advice->view->profile;
 	for (size_t i = 0; i < profile->n_sum_waits; i++)
-		advise_wait(advice, &profile->sum_waits[i]);
+		if (!is_mutual(profile->sum_waits[i].kind))
+			advise_wait(advice, &profile->sum_waits[i]);
 	for (size_t i = 0; i < profile->n_sum_kernel; i++) {
 		const struct profile_sum_kernel *row = &profile->sum_kernel[i];
 		if (row->call == KERNEL_FAULT)

@@ -6,6 +6,12 @@
 
 /* A thread that ran for less of the wall time takes no part in the work. */
 #define WORKER_SHARE 0.05
+/* No more processors than that are busy where no two threads run at once. */
+#define ONE_AT_A_TIME 1.2
+/* So many threads that wait for a lock, on average, are a queue. */
+#define QUEUE 0.5
+/* Threads whose running times are as close as that have the same to do. */
+#define EVEN 0.8
 /* Less of the wall time with too few threads is not worth a word. */
 #define LEAST_LOSS 0.1
 
@@ -39,20 +45,30 @@ static double time_below(const struct profile *profile, size_t could)
 	return sum;
 }
 
-/* The wait of threads for each other that takes most of their time, or NULL. */
-static const struct profile_sum_wait *main_wait(const struct profile *profile, bool joins)
+/* The longest waits of a set of kinds (bits), or NULL. */
+static const struct profile_sum_wait *longest(const struct profile *profile, unsigned kinds)
 {
-	const struct profile_sum_wait *main = NULL;
+	const struct profile_sum_wait *found = NULL;
 	for (size_t i = 0; i < profile->n_sum_waits; i++) {
 		const struct profile_sum_wait *wait = &profile->sum_waits[i];
-		const bool mutual = wait->kind == WAITS_LOCK || wait->kind == WAITS_CONDITION ||
-				    wait->kind == WAITS_BARRIER || wait->kind == WAITS_SEMAPHORE ||
-				    wait->kind == WAITS_INTERPRETER;
-		if ((joins ? wait->kind == WAITS_JOIN : mutual) &&
-		    (!main || wait->time_ns > main->time_ns))
-			main = wait;
+		if (kinds >> wait->kind & 1 && (!found || wait->time_ns > found->time_ns))
+			found = wait;
 	}
-	return main;
+	return found;
+}
+
+/* The wait of threads for each other that explains most of a loss of wall time, or NULL. */
+static const struct profile_sum_wait *main_wait(const struct profile *profile, double loss_s)
+{
+	const unsigned mutual = 1u << WAITS_LOCK | 1u << WAITS_CONDITION | 1u << WAITS_BARRIER |
+				1u << WAITS_SEMAPHORE | 1u << WAITS_INTERPRETER;
+	const struct profile_sum_wait *found = longest(profile, mutual);
+	/* who waits for the ends of threads in an interpreter does so by its locks as well */
+	const struct profile_sum_wait *interpreter = longest(profile, 1u << WAITS_INTERPRETER);
+	if (interpreter && (double)interpreter->time_ns > 0.3 * (double)found->time_ns)
+		return interpreter;
+	return found && (double)found->time_ns * 1e-9 > 0.5 * loss_s ? found
+								      : longest(profile, 1u << WAITS_JOIN);
 }
 
 static void offer_wait(struct advice *advice, double cost, const struct workers *workers,
@@ -84,6 +100,8 @@ static void offer_wait(struct advice *advice, double cost, const struct workers 
 			     ADVICE_SHARE(advice, cost), workers->n, function);
 		break;
 	default:
+		if (workers->least_s > EVEN * workers->most_s && wait->kind == WAITS_JOIN)
+			break;
 		advice_offer(advice, cost,
 			     "the work is uneven: for %s of the wall time fewer of the %zu threads run "
 			     "than could, and wait for the others in %.60s (one ran for %s s, another "
@@ -92,6 +110,22 @@ static void offer_wait(struct advice *advice, double cost, const struct workers 
 			     REPORT_NUMBER(workers->most_s), REPORT_NUMBER(workers->least_s));
 		break;
 	}
+}
+
+/* A child of a short life is no worker of its own. */
+static void advise_children(struct advice *advice)
+{
+	const struct profile *profile = advice->view->profile;
+	const struct profile_sum_wait *wait = longest(profile, 1u << WAITS_CHILD);
+	const double waited_s = wait ? (double)wait->time_ns * 1e-9 : 0;
+	if (wait && advice->account.usable_processors > 1 &&
+	    advice->account.busy_processors < ONE_AT_A_TIME)
+		advice_offer(advice, fmin(waited_s, advice->account.wall_s),
+			     "for %s of the wall time %.60s waits for its child processes, which run one "
+			     "after the other. What to try: start several at once, or do their work in "
+			     "this process",
+			     ADVICE_SHARE(advice, waited_s),
+			     account_function(profile, wait->function, wait->module));
 }
 
 static void advise_serial(struct advice *advice)
@@ -103,14 +137,16 @@ static void advise_serial(struct advice *advice)
 	if (could < 2)
 		return;
 	const double below = time_below(profile, could);
-	const double ran_s = advice->account.user_s + advice->account.kernel_s;
-	const double loss = advice->account.wall_s - ran_s / (double)could;
-	const struct profile_sum_wait *wait = main_wait(profile, false);
-	if (loss < LEAST_LOSS * advice->account.wall_s)
-		return;
-	if (!wait || (double)wait->time_ns * 1e-9 < 0.5 * loss)
-		wait = main_wait(profile, true);
-	if (wait)
+	/* who is ready is kept from running by other programs, or by too few processors */
+	const double wanted_s = advice->account.user_s + advice->account.kernel_s +
+				advice->account.runnable_s;
+	const double loss = advice->account.wall_s - wanted_s / (double)could;
+	const struct profile_sum_wait *wait = main_wait(profile, loss);
+	/* a queue, whoever keeps its head from running */
+	const bool queues = wait && wait->kind == WAITS_LOCK &&
+			    advice->account.busy_processors < ONE_AT_A_TIME &&
+			    (double)wait->time_ns * 1e-9 > QUEUE * advice->account.wall_s;
+	if (wait && (queues || loss > LEAST_LOSS * advice->account.wall_s))
 		offer_wait(advice, fmin(below, (double)wait->time_ns * 1e-9 + loss), &workers, wait);
 }
 
@@ -118,16 +154,17 @@ static void advise_spinning(struct advice *advice)
 {
 	const struct model *model = advice->view->model;
 	const struct model_function *most = NULL;
-	double spun_s = 0;
+	double sum = 0, longest_s = 0;
 	for (size_t i = 0; i < model->n_functions; i++) {
 		const struct model_function *f = &model->functions[i];
-		if (f->place.bound != BOUND_WAITING)
-			continue;
-		spun_s += (double)f->time_ns * 1e-9;
-		most = !most || f->time_ns > most->time_ns ? f : most;
+		const double s = (double)(f->waits ? f->time_ns : f->code.pause_ns) * 1e-9;
+		sum += s;
+		most = s > longest_s ? f : most;
+		longest_s = fmax(s, longest_s);
 	}
+	const double spun_s = fmin(sum, advice->account.wall_s);
 	if (most)
-		advice_offer(advice, spun_s, "%s of the wall time a thread spins: %.60s looks again and "
+		advice_offer(advice, spun_s, "for %s of the wall time a thread spins: %.60s looks again and "
 			     "again whether others are done (a barrier, a lock). What to try: share the "
 			     "work out more evenly, meet less often, or wait in the kernel",
 			     ADVICE_SHARE(advice, spun_s), most->name);
@@ -135,6 +172,7 @@ static void advise_spinning(struct advice *advice)
 
 void advise_threads(struct advice *advice)
 {
+	advise_children(advice);
 	advise_serial(advice);
 	advise_spinning(advice);
 }

@@ -76,9 +76,10 @@ static char *page_command(const struct report_view *view, const struct model_fun
 static struct rf_error *advise_function(struct advice *advice)
 {
 	const struct report_view *view = advice->view;
-	const struct model_function *f =
-		view->n_rank ? &view->model->functions[view->rank[0]] : NULL;
+	const struct model_function *f = NULL;
 	struct reasons reasons;
+	for (size_t i = 0; i < view->n_rank && (!f || f->place.bound == BOUND_KERNEL); i++)
+		f = &view->model->functions[view->rank[i]];
 	if (!f || !(f->place.headroom_s > 0) || view->sort != SORT_HEADROOM)
 		return NULL;
 	struct rf_error *error = report_reasons(view, f, &reasons);

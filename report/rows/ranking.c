@@ -19,8 +19,8 @@ static double sort_key(const struct model_function *f, enum report_sort sort)
 {
 	double key = 0;
 	switch (sort) {
-	case SORT_HEADROOM:
-		key = f->place.headroom_s;
+	case SORT_HEADROOM: /* all of what the kernel does could be saved */
+		key = f->place.bound == BOUND_KERNEL ? f->elapsed_s : f->place.headroom_s;
 		break;
 	case SORT_DISTANCE:
 		key = f->place.distance;

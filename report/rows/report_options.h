@@ -36,7 +36,8 @@ enum report_by {
 	BY_THREAD,
 	BY_PROCESS,
 	BY_CALL_PATH,
-	BY_INLINED
+	BY_INLINED,
+	BY_WAIT /* a table of its own in the terminal; elsewhere as BY_FUNCTION */
 };
 
 enum report_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };

@@ -3,11 +3,11 @@
 
 #include "base/text.h"
 #include "report/model/model_bandwidths.h"
-#include "report/model/model_runs.h"
 #include "report/reasons/words.h"
 #include "report/rows/ranking.h"
 #include "report/rows/view.h"
 #include "report/text/cells.h"
+#include "report/text/report_account.h"
 #include "report/text/terminal.h"
 #include "report/text/text_table.h"
 
@@ -39,7 +39,7 @@ enum {
 /* All but what the table is sorted by can be spared. */
 static const struct text_column default_columns[N_COLUMNS] = {
 	[KEY] = {"#", false},
-	[TIME] = {"user time", true, 7},
+	[TIME] = {"time", true, 7},
 	[SPREAD] = {"±", true, 2},
 	[PERCENT] = {"%", true, 2},
 	[NAME] = {"function", false},
@@ -199,6 +199,7 @@ static const char *row_word(const struct report_view *view, bool many)
 		[BY_FUNCTION] = {"function", "functions"},
 		[BY_LOOP] = {"loop", "loops"},
 		[BY_LINE] = {"line", "lines"},
+		[BY_WAIT] = {"function", "functions"},
 		[BY_MODULE] = {"module", "modules"},
 		[BY_THREAD] = {"thread", "threads"},
 		[BY_PROCESS] = {"process", "processes"},
@@ -330,29 +331,6 @@ static void print_roofs(const struct report_view *view, FILE *stream)
 		fputs(" GB/s", stream);
 }
 
-/* "2.52 s wall, 2.48 s user, 0.10 s system", of the run; with several runs their medians, and how
- * far the user times are apart.  System time, which no row has, where it is a hundredth or more. */
-static void print_times(const struct report_view *view, FILE *stream)
-{
-	const struct profile *profile = view->profile;
-	const struct model *model = view->model;
-	char number[TEXT_NUMBER], most[TEXT_NUMBER];
-	if (model->runs.n)
-		fprintf(stream, " · %zu runs:", model->runs.n);
-	else
-		fputs(" ·", stream);
-	fprintf(stream, " %s s wall, ",
-		text_number(number, model->wall.n ? model->wall.s.median
-						  : profile_number_fact(profile, "wall_s", NAN)));
-	fprintf(stream, "%s s user", text_number(number, (double)model->time_ns * 1e-9));
-	if (model->runs.n)
-		fprintf(stream, " (%s … %s)", text_number(number, model->runs.s.least),
-			text_number(most, model->runs.s.most));
-	const double system = model_system_s(profile);
-	if (system >= 0.01 * (double)model->time_ns * 1e-9)
-		fprintf(stream, ", %s s system", text_number(number, system));
-}
-
 struct rf_error *report_head(const struct report_view *view, FILE *stream)
 {
 	char *program = report_program(view->profile), *line = NULL;
@@ -364,7 +342,7 @@ struct rf_error *report_head(const struct report_view *view, FILE *stream)
 		fputs(shown, text);
 		if (threads > 0)
 			fprintf(text, " · %d thread%s", threads, threads == 1 ? "" : "s");
-		print_times(view, text);
+		report_put_account(view, text);
 		print_roofs(view, text);
 	}
 	const bool made = text && fclose(text) == 0;

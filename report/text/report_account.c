@@ -1,0 +1,151 @@
+/* The account of the run in the terminal. */
+#include "report/text/report_account.h"
+
+#include "base/search.h"
+#include "base/text.h"
+#include "profile/kernel_names.h"
+#include "report/account/account.h"
+#include "report/account/account_words.h"
+#include "report/text/cells.h"
+#include "report/text/text_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define LEAST_PART 0.01  /* of all threads' lives */
+#define LEAST_STRIP 0.05 /* s: shorter runs are over before one could look */
+#define STRIP_COLUMNS 48
+
+/* ---- the head ---- */
+
+static void put_part(FILE *stream, const struct account *account, double s, const char *word,
+		     bool *any)
+{
+	if (!(s >= LEAST_PART * account->lives_s))
+		return;
+	fprintf(stream, "%s%s s %s", *any ? ", " : ": ", REPORT_NUMBER(s), word);
+	*any = true;
+}
+
+/* With several runs the median of their wall times; the parts are of the one that is shown. */
+void report_put_account(const struct report_view *view, FILE *stream)
+{
+	const struct account *account = view->account;
+	const struct model *model = view->model;
+	bool any = false;
+	if (model->runs.n)
+		fprintf(stream, " · %zu runs:", model->runs.n);
+	else
+		fputs(" ·", stream);
+	fprintf(stream, " %s s wall",
+		REPORT_NUMBER(model->wall.n ? model->wall.s.median : account->wall_s));
+	if (model->runs.n)
+		fprintf(stream, ", %s s CPU (%s … %s)", REPORT_NUMBER((double)model->time_ns * 1e-9),
+			REPORT_NUMBER(model->runs.s.least), REPORT_NUMBER(model->runs.s.most));
+	if (account->known && account->usable_processors > 0)
+		fprintf(stream, ", %.1f of %.0f processor%s busy", account->busy_processors,
+			account->usable_processors, account->usable_processors == 1 ? "" : "s");
+	put_part(stream, account, account->user_s, "user", &any);
+	put_part(stream, account, account->kernel_s, "kernel", &any);
+	put_part(stream, account, account->waiting_s, "waiting", &any);
+	put_part(stream, account, account->runnable_s, "ready", &any);
+}
+
+/* ---- the strip ---- */
+
+/* One of eight heights for a part of all processors; only nothing is blank. */
+static const char *bar(double part, bool ascii)
+{
+	static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	static const char *const signs[] = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
+	const int height = part <= 0.005 ? 0 : (int)fmin(8, fmax(1, ceil(8 * part - 0.05)));
+	return ascii ? signs[height] : blocks[height];
+}
+
+struct rf_error *report_strip(const struct report_view *view, FILE *stream)
+{
+	const struct account *account = view->account;
+	char *line = NULL;
+	size_t size;
+	if (!account->has_strip || !(account->usable_processors > 0) ||
+	    account->wall_s < LEAST_STRIP)
+		return NULL;
+	FILE *text = open_memstream(&line, &size);
+	if (!text)
+		return rf_error_no_memory();
+	fputs("busy ", text);
+	for (int i = 0; i < STRIP_COLUMNS; i++) {
+		const double from = (double)i * ACCOUNT_STRIP / STRIP_COLUMNS;
+		const int bin = (int)from;
+		const double rest = from - bin;
+		const double next = bin + 1 < ACCOUNT_STRIP ? account->strip[bin + 1] : 0;
+		const double busy = account->strip[bin] * (1 - rest) + next * rest;
+		fputs(bar(busy / account->usable_processors, view->terminal->ascii), text);
+	}
+	fprintf(text, " %s s", REPORT_NUMBER(account->wall_s));
+	struct rf_error *error = fclose(text) == 0 ? NULL : rf_error_no_memory();
+	if (!error) /* as it is: a sentence would be broken at its blanks */
+		fprintf(stream, "  %s\n", line);
+	free(line);
+	return error;
+}
+
+/* ---- waits ---- */
+
+enum { TIME, WALL, CAUSE, FUNCTION, CALL, COUNT, THREADS, OTHERS, N_COLUMNS };
+
+static const struct text_column columns[N_COLUMNS] = {
+	[TIME] = {"waiting", true},     [WALL] = {"alone", true, 3},
+	[CAUSE] = {"for", false},       [FUNCTION] = {"function", false},
+	[CALL] = {"call", false, 4},    [COUNT] = {"times", true, 2},
+	[THREADS] = {"threads", true, 1}, [OTHERS] = {"others run", true, 5},
+};
+
+static int compare_waits(const void *a, const void *b)
+{
+	const struct profile_sum_wait *const *x = a, *const *y = b;
+	return rf_compare((*y)->time_ns, (*x)->time_ns) ?: rf_compare(*x, *y);
+}
+
+static void put_wait(const struct report_view *view, const struct profile_sum_wait *wait,
+		     struct text_table *table)
+{
+	const double s = (double)wait->time_ns * 1e-9;
+	const double longest = view->account->wall_s;
+	char name[64], cell[64];
+	kernel_name(wait->call, name, sizeof(name));
+	text_table_row(table);
+	text_table_text(table, TIME, report_put_time(cell, s, longest));
+	text_table_text(table, WALL, report_put_time(cell, (double)wait->alone_ns * 1e-9, longest));
+	text_table_text(table, CAUSE, account_wait_word(wait->kind));
+	text_table_text(table, FUNCTION,
+			account_function(view->profile, wait->function, wait->module));
+	text_table_text(table, CALL, wait->call ? name : "–");
+	if (wait->n)
+		text_table_put(table, COUNT, STYLE_PLAIN, "%llu", (unsigned long long)wait->n);
+	text_table_put(table, THREADS, STYLE_PLAIN, "%u", wait->threads);
+	text_table_put(table, OTHERS, STYLE_PLAIN, "%.1f",
+		       s > 0 ? (double)wait->others_ns * 1e-9 / s : 0);
+}
+
+struct rf_error *report_waits(const struct report_view *view, FILE *stream)
+{
+	const struct profile *profile = view->profile;
+	const size_t n = profile->n_sum_waits, top = view->options->top ? view->options->top : 20;
+	struct text_table table = TEXT_TABLE(view->terminal, columns, FUNCTION, 16);
+	const struct profile_sum_wait **order = malloc((n + 1) * sizeof(*order));
+	if (!order)
+		return rf_error_no_memory();
+	for (size_t i = 0; i < n; i++)
+		order[i] = &profile->sum_waits[i];
+	qsort(order, n, sizeof(*order), compare_waits);
+	for (size_t i = 0; i < n && i < top; i++)
+		put_wait(view, order[i], &table);
+	free(order);
+	if (table.n_rows)
+		return text_table_end(&table, stream);
+	fputs(view->account->known ? "  no thread waited\n"
+				   : "  what threads waited for is not known\n",
+	      stream);
+	return NULL;
+}

@@ -8,6 +8,7 @@ const BOUNDS = {
 	latency: {label: "latency", shape: "symbolTriangle", means: "below half of every roof: it waits for results, misses or branches"},
 	issue: {label: "instruction issue", shape: "symbolCross", means: "no flop, and near the most instructions a second"},
 	waiting: {label: "waiting", shape: "symbolWye", means: "it spins until other threads are done"},
+	kernel: {label: "kernel", shape: "symbolWye", means: "the kernel's work for the program"},
 	uncounted: {label: "uncounted", shape: "symbolWye", means: "it ran natively in the counted run"},
 	unknown: {label: "no roof", shape: "symbolWye", means: "no roof or no count to place it by"},
 };

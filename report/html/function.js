@@ -134,7 +134,7 @@ function pageLoops(f, detail, goTo) {
 		return null;
 	const loops = loopTree(detail.loops.map(row => withFields(row, LOOP_FIELDS)));
 	const columns = [{title: "loop (offsets)", word: true}, {title: "turns", help: "times that its header ran"},
-		{title: "per turn around", help: "turns for each turn of the loop around it"}, {title: "user time"}, {title: "of the function"},
+		{title: "per turn around", help: "turns for each turn of the loop around it"}, {title: "time"}, {title: "of the function"},
 		{title: "flop"}, {title: "loaded, stored"}, {title: "memory"}, {title: "flop/byte", help: "by what it loads and stores"}];
 	const table = growingTable("loops", columns, loops, loop => {
 		const name = element("button", {type: "button", class: "link", click: () => goTo(loop)}, `${formatHex(loop.start_offset)}–${formatHex(loop.end_offset)}`);
@@ -193,7 +193,7 @@ function pageCode(f, detail) {
 		line.inlined = inlined = typeof line.inlined === "string" ? line.inlined : inlined;
 	const anyInlined = lines.some(line => line.inlined);
 	const headers = new Set((detail.loops || []).map(row => row[LOOP_FIELDS.indexOf("header_offset")]));
-	const columns = [{title: "offset", word: true}, {title: "instruction", word: true}, {title: "executions"}, {title: "user time"}, {title: "", word: true},
+	const columns = [{title: "offset", word: true}, {title: "instruction", word: true}, {title: "executions"}, {title: "time"}, {title: "", word: true},
 		{title: "flop"}, {title: "bytes", help: "loaded and stored"}, {title: "memory", help: "bytes to and from memory"},
 		...(anyInlined ? [{title: "inlined from", word: true, help: "the function that it is a copy of, and where that was called"}] : [])];
 	const most = Math.max(...lines.map(line => line.time_ns), 1);

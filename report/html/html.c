@@ -92,7 +92,7 @@ static void write_row(const struct report_view *view, const struct model_functio
 static void write_table(const struct report_view *view, FILE *out)
 {
 	fputs("<table>\n<thead><tr><th scope=\"col\">function</th><th scope=\"col\">module</th>"
-	      "<th scope=\"col\">user time</th><th scope=\"col\">share</th><th "
+	      "<th scope=\"col\">time</th><th scope=\"col\">share</th><th "
 	      "scope=\"col\">GFLOP/s</th>"
 	      "<th scope=\"col\">flop/byte</th><th scope=\"col\">bound by</th><th "
 	      "scope=\"col\">below roof</th>"
@@ -150,7 +150,7 @@ static struct rf_error *write_static(const struct report_view *view, const char 
 	char number[TEXT_NUMBER];
 	write_between(out, "<main id=\"static\">\n<h1>", program, "</h1>\n");
 	fprintf(out,
-		"<p>%s s of user time; the nearer a point is to the roof, the less there is "
+		"<p>%s s of processor time; the nearer a point is to the roof, the less there is "
 		"to gain.</p>\n"
 		"<figure>\n",
 		text_number(number, (double)view->model->time_ns * 1e-9));

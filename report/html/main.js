@@ -28,7 +28,7 @@ class App {
 		this.plotHolder = element("div", {class: "plot"});
 		this.tableHolder = element("div", {class: "table-holder"});
 		this.count = element("p", {class: "note", id: "count", role: "status"});
-		this.list.append(...[this.heading(), this.worst(), element("section", {class: "picture", "aria-label": "Roofline"},
+		this.list.append(...[this.heading(), accountSection(profile), this.worst(), element("section", {class: "picture", "aria-label": "Roofline"},
 			this.controls(), this.plotHolder, this.legend()),
 		element("section", {"aria-label": "Functions"}, this.filters(), this.tableHolder, this.count), this.goneList(), this.about()].filter(Boolean));
 		this.plot = new Roofline(this.plotHolder, {name: "list", title: `Roofline of ${profile.title}`, zoom: true,
@@ -41,7 +41,7 @@ class App {
 		const {run, machine, title} = this.profile;
 		const wall = run.repeated ? run.repeated.wall_s.median : run.wall_s;
 		const words = [run.repeated ? `${run.repeated.runs} runs` : null,
-			known(wall) ? `${formatSeconds(wall)} wall` : null, `${formatSeconds(run.cpu_time_s)} user time${run.repeated ? runsText(run.repeated.cpu_time_s) : ""}`,
+			known(wall) ? `${formatSeconds(wall)} wall` : null, `${formatSeconds(run.cpu_time_s)} processor time${run.repeated ? runsText(run.repeated.cpu_time_s) : ""}`,
 			run.threads ? `${run.threads} thread${run.threads === 1 ? "" : "s"}` : null, machine.cpu_model, (run.date || "").slice(0, 10)];
 		return element("header", {class: "top"}, element("div", {}, element("h1", {}, shortenMiddle(title.split("/").pop() || title, 60)),
 			element("p", {class: "note"}, words.filter(Boolean).map(word => shortenMiddle(word, 80)).join(" · ")),
@@ -103,7 +103,7 @@ class App {
 		const present = Object.keys(BOUNDS).filter(bound => this.profile.functions.some(f => boundOf(f) === bound && f.time_s > 0 && f.point_unit));
 		return element("p", {class: "legend"}, element("span", {}, "Bound by"), ...present.map(bound =>
 			element("span", {title: BOUNDS[bound].means}, boundMark({bound}), BOUNDS[bound].label)),
-		element("span", {class: "note"}, "Area: user time. Right of the dotted line: (almost) nothing moved at this level. The thick line: what the level moves at most, by its fastest mix of reads and writes; point at a function to see the roof of its own mix."),
+		element("span", {class: "note"}, "Area: time. Right of the dotted line: (almost) nothing moved at this level. The thick line: what the level moves at most, by its fastest mix of reads and writes; point at a function to see the roof of its own mix."),
 		this.profile.functions.some(f => f.above_roof) ? element("span", {class: "fault"}, "Ring, !: above its roof; its page says why.") : null,
 		this.lines = element("span", {class: "note"}));
 	}

@@ -30,7 +30,7 @@ function boundText(f) {
 
 function boundPhrase(f) {
 	const level = f.level ? ` (${f.level_inferred ? "~" : ""}${f.level})` : "";
-	return `${BOUNDS[boundOf(f)].label}${f.bound_or ? ` or ${BOUNDS[f.bound_or].label}` : ""}${["uncounted", "unknown", "waiting"].includes(boundOf(f)) ? "" : " bound"}${level}`;
+	return `${BOUNDS[boundOf(f)].label}${f.bound_or ? ` or ${BOUNDS[f.bound_or].label}` : ""}${["uncounted", "unknown", "waiting", "kernel"].includes(boundOf(f)) ? "" : " bound"}${level}`;
 }
 
 /* "2.4×", "0.48×!" above its roof: down, so that this never reads as on it. */
@@ -46,7 +46,7 @@ function timeMark(f) {
 /* value: to sort by, and what the tests compare; show: the cell. */
 const COLUMNS = [
 	{key: "name", title: "function", text: true, first: "up", value: f => f.name.toLowerCase(), show: f => f.name},
-	{key: "time", title: "user time", value: f => f.time_s, show: f => timeMark(f) + formatSeconds(f.time_s)},
+	{key: "time", title: "time", value: f => f.time_s, show: f => timeMark(f) + formatSeconds(f.time_s)},
 	{key: "share", title: "share", value: f => f.share, show: f => formatShare(f.share), bar: f => f.share},
 	{key: "rate", title: "speed", value: f => f.point_unit === "GFLOP/s" ? f.point : known(f.point) ? f.point * 1e-6 : null, show: rateText},
 	{key: "intensity", title: "flop/byte", help: "at the chosen level", value: (f, state) => f.flop > 0 ? intensityAt(f, state.level, state.direction) : null,
@@ -56,9 +56,9 @@ const COLUMNS = [
 	{key: "bound", title: "bound by", text: true, first: "up", value: f => boundText(f), show: boundText},
 	{key: "distance", title: "below roof", value: f => f.distance, show: belowText},
 	{key: "headroom", title: "headroom", help: "seconds that code at its roof would save", value: f => f.headroom_s, show: f => formatSeconds(f.headroom_s)},
-	{key: "before", title: "before", compare: true, help: "user time in the earlier profile", value: f => f.before ? f.before.time_s : null,
+	{key: "before", title: "before", compare: true, help: "time in the earlier profile", value: f => f.before ? f.before.time_s : null,
 		show: f => f.before ? formatSeconds(f.before.time_s) : "new"},
-	{key: "change", title: "change", compare: true, help: "of user time", value: f => f.before && f.before.time_s > 0 ? f.time_s / f.before.time_s : null,
+	{key: "change", title: "change", compare: true, help: "of its time", value: f => f.before && f.before.time_s > 0 ? f.time_s / f.before.time_s : null,
 		show: f => f.before ? formatChange(f.before.time_s, f.time_s) : DASH},
 ];
 

@@ -77,7 +77,7 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 			  : incomplete                         ? " (incomplete)"
 			  : model_from_counters(view->profile) ? " (sampled)"
 							       : " (exact)";
-	note(notes, "user time: %s, %llu sample%s%s; work and bytes: %s%s",
+	note(notes, "time: %s, %llu sample%s%s; work and bytes: %s%s",
 	     time ? time : "unknown source", n, n == 1 ? "" : "s", every,
 	     work ? work : "unknown source", how);
 	note_runs(view->model, notes);

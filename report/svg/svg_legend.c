@@ -33,7 +33,7 @@ static void legend_bounds(const struct picture *p, double *y)
 			    report_intensity_at(p->points[i].function, p->level) > p->x.high;
 	}
 	if (p->n_points)
-		svg_text(p, LEGEND, *y += 22, "", "area: user time");
+		svg_text(p, LEGEND, *y += 22, "", "area: time");
 	if (no_bytes)
 		svg_text(p, LEGEND, *y += 20, "",
 			 p->level ? "at the right edge: (almost)" : "at the right edge: no bytes");

@@ -53,7 +53,7 @@ static void put_head(struct page *page)
 	}
 	page_line(
 		page, STYLE_PLAIN, "  ",
-		"%s of user time%s, %.1f %% of the program's, %llu samples, on %s thread%s at once",
+		"%s of time%s, %.1f %% of the program's, %llu samples, on %s thread%s at once",
 		time, runs, 100 * f->share, (unsigned long long)f->n_samples,
 		text_number(threads, f->concurrency), f->concurrency > 1 ? "s" : "");
 	if (place->axis == AXIS_NONE || !(place->roof > 0))
@@ -335,7 +335,7 @@ static void put_loops_in(struct page *page, struct text_table *table, const size
 
 static void put_loops(struct page *page)
 {
-	static const struct text_column columns[] = {{"user time", true, 4}, {"share", true},
+	static const struct text_column columns[] = {{"time", true, 4}, {"share", true},
 						     {"loop", false},        {"line", false},
 						     {"turns", true, 3},     {"turns/entry", true},
 						     {"GFLOP/s", true, 2},   {"memory", true, 1}};

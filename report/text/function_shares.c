@@ -84,7 +84,7 @@ static void put_inlined(struct page *page, struct text_table *table,
 
 static void put_all_inlined(struct page *page, const struct model *parts)
 {
-	static const struct text_column columns[] = {{"user time", true, 3}, {"share", true},
+	static const struct text_column columns[] = {{"time", true, 3}, {"share", true},
 						     {"flop", true},         {"bytes", true},
 						     {"memory", true, 2},    {"function", false},
 						     {"called at", false, 1}};
@@ -231,7 +231,7 @@ static struct rf_error *split_time(const struct page *page, struct parts *thread
 static void put_threads(struct page *page, const struct part *threads, size_t n)
 {
 	static const struct text_column columns[] = {
-		{"user time", true}, {"share", true}, {"Gflop", true}, {"thread", false}};
+		{"time", true}, {"share", true}, {"Gflop", true}, {"thread", false}};
 	const struct profile *profile = page->view->profile;
 	const double all = (double)page->f->time_ns;
 	struct text_table table = page_table(page, columns, 3);

@@ -203,7 +203,7 @@ static struct rf_error *print_tree(const struct report_view *view, const struct 
 				   FILE *stream)
 {
 	static const struct text_column columns[N_COLUMNS] = {
-		[TIME] = {"user time", true},
+		[TIME] = {"time", true},
 		[PERCENT] = {"%", true, 4},
 		[FLOP] = {"Gflop", true, 3},
 		[BYTES] = {"GB", true, 2},

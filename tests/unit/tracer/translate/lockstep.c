@@ -232,7 +232,8 @@ static bool regs_at_gate(struct run *run, enum lockstep_exit exit)
 	case EXIT_RETURN:
 		regs->rip = word_at(regs->rsp - 8);
 		return true;
-	default: /* rcx holds the way back and is lost in a system call anyway */
+	default: /* rcx holds the way back; both are lost in a system call anyway */
+		regs->r11 = reference.steps[run->prediction.at].regs.r11;
 		regs->rcx = reference.steps[run->prediction.at].regs.rcx;
 		regs->rip = reference.steps[run->prediction.at].regs.rip;
 		return code_cache_arena_at(&lockstep->translator.cache, run->raw.rcx) != NULL;

@@ -41,8 +41,16 @@ void lockstep_trace_place_gate(struct lockstep *lockstep)
 	if (GATE_AT + size > TRAPS_SIZE)
 		abort();
 	memcpy(lockstep->traps + GATE_AT, gate_begin, size);
-	*lockstep_slot_word(lockstep, G_AT_RECORD) =
-		(uint64_t)lockstep->traps + GATE_AT + (uint64_t)(gate_record - gate_begin);
+	const struct {
+		uint32_t entry;
+		const char *label;
+	} entries[] = {{G_AT_RECORD, gate_record},
+		       {G_AT_CALL_NUMBER, gate_call_number},
+		       {G_AT_CALL_RESULT, gate_call_result}};
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
+		*lockstep_slot_word(lockstep, entries[i].entry) =
+			(uint64_t)lockstep->traps + GATE_AT +
+			(uint64_t)(entries[i].label - gate_begin);
 }
 
 static void add_bytes(struct accesses *accesses, uint64_t offset, uint8_t access, uint64_t address,

@@ -28,7 +28,8 @@ void kernel_name(uint32_t offset, char *name, size_t size)
 							[KERNEL_INTERRUPT] = "interrupts",
 							[KERNEL_EXIT] = "exit",
 							[KERNEL_CALL] = "system call"};
-	const char *known = offset < KERNEL_CALLS ? names[offset] : kernel_call_name(offset - KERNEL_CALLS);
+	const char *known =
+		offset < KERNEL_CALLS ? names[offset] : kernel_call_name(offset - KERNEL_CALLS);
 	if (known)
 		snprintf(name, size, "[%s]", known);
 	else

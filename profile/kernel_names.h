@@ -14,7 +14,8 @@ enum kernel_offset {
 	KERNEL_CALLS = 16 /* and its number: that system call */
 };
 
-/* The number of a system call by its name in the kernel ("read", "newfstatat"); UINT32_MAX: none. */
+/* The number of a system call by its name in the kernel ("read", "newfstatat"); UINT32_MAX: none.
+ */
 uint32_t kernel_call_number(const char *name);
 /* The name of a system call, or NULL. */
 const char *kernel_call_name(uint32_t number);

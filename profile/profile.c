@@ -291,8 +291,9 @@ struct profile_system_call *profile_system_call(struct profile *profile, uint32_
 {
 	static const struct row_key key = {
 		SYSTEM_CALLS, offsetof(struct profile_system_call, n), 0, {0}};
-	const struct profile_system_call want = {
-		.module = module, .offset = offset, .number = number};
+	const struct profile_system_call want = {.module = module,
+						 .offset = offset,
+						 .number = number};
 	const uint32_t row = find_or_add(profile, &key, &want);
 	return row == PROFILE_NONE ? NULL : &profile->system_calls[row];
 }

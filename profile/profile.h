@@ -297,8 +297,8 @@ enum wait_kind {
 	N_WAIT_KINDS
 };
 
-/* Time of the kernel's work `call` (an offset in PROFILE_KERNEL_MODULE), by the program's own function
- * that called it, itself or through libraries of the system (report/account).  `function`,
+/* Time of the kernel's work `call` (an offset in PROFILE_KERNEL_MODULE), by the program's own
+ * function that called it, itself or through libraries of the system (report/account).  `function`,
  * `module`: one of them, or neither, as in struct profile_sum. */
 struct profile_sum_kernel {
 	uint32_t function, module, call;
@@ -308,12 +308,13 @@ struct profile_sum_kernel {
 struct profile_sum_wait {
 	uint32_t function, module, call;
 	enum wait_kind kind;
-	uint32_t threads; /* that waited so */
+	uint32_t threads;                         /* that waited so */
 	uint64_t n, time_ns, alone_ns, others_ns; /* as in struct profile_wait */
 };
 
 /* How often the system call instruction at (module, offset) asked for `number` in the counted run;
- * `failed` and `bytes`: of those that came back there, the sum of the results that were no errors. */
+ * `failed` and `bytes`: of those that came back there, the sum of the results that were no errors.
+ */
 struct profile_system_call {
 	uint32_t module, number;
 	uint64_t offset;
@@ -487,8 +488,8 @@ struct rf_error *profile_match_processes(struct profile *profile);
 #define PROFILE_JIT_STRIDE (1ull << 24)
 uint64_t profile_jit_function(struct profile *profile, const char *name, uint32_t *module);
 
-/* A frame below `parent` (or PROFILE_NONE) for the kernel's work (enum kernel_offset), whose function is
- * added where it is new.  PROFILE_NONE: no memory. */
+/* A frame below `parent` (or PROFILE_NONE) for the kernel's work (enum kernel_offset), whose
+ * function is added where it is new.  PROFILE_NONE: no memory. */
 uint32_t profile_kernel_frame(struct profile *profile, uint32_t parent, uint32_t offset);
 /* Whether a module is the kernel's, and whether a sample is one of the kernel's work. */
 bool profile_is_kernel(const struct profile *profile, uint32_t module);

@@ -18,8 +18,8 @@ struct weights {
 	double user, kernel;
 };
 
-/* What ran, parted as the samples are; where the kernel was not sampled, what samples do not stand for
- * is the kernel's. */
+/* What ran, parted as the samples are; where the kernel was not sampled, what samples do not stand
+ * for is the kernel's. */
 static void part(double ran_s, const struct weights *weights, bool sees_kernel, double *user_s,
 		 double *kernel_s)
 {
@@ -59,8 +59,8 @@ static void add_threads(const struct profile *profile, struct account *account, 
 	account->n_threads = profile->n_thread_times;
 }
 
-/* What lies before the first record of the program and behind the last is the kernel's start and end
- * of it: the account is of the time between. */
+/* What lies before the first record of the program and behind the last is the kernel's start and
+ * end of it: the account is of the time between. */
 static void set_clock(const struct profile *profile, struct account *account)
 {
 	for (size_t i = 0; i < profile->n_concurrency; i++) {
@@ -81,8 +81,10 @@ static void set_strip(const struct profile *profile, struct account *account)
 		return;
 	for (size_t i = 0; i < profile->n_slices; i++) {
 		const double from = (double)i * slice_s, until = from + slice_s;
-		for (int bin = (int)(from / bin_s); bin < ACCOUNT_STRIP && bin * bin_s < until; bin++) {
-			const double overlap = fmin(until, (bin + 1) * bin_s) - fmax(from, bin * bin_s);
+		for (int bin = (int)(from / bin_s); bin < ACCOUNT_STRIP && bin * bin_s < until;
+		     bin++) {
+			const double overlap =
+				fmin(until, (bin + 1) * bin_s) - fmax(from, bin * bin_s);
 			account->strip[bin] +=
 				seconds(profile->slices[i].busy_ns) * overlap / slice_s / bin_s;
 		}
@@ -147,8 +149,7 @@ static size_t place_of(const struct profile *profile, uint32_t function, uint32_
 
 double *account_kernel_times(const struct profile *profile)
 {
-	double *times =
-		calloc(profile->n_functions + profile->n_modules + 1, sizeof(*times));
+	double *times = calloc(profile->n_functions + profile->n_modules + 1, sizeof(*times));
 	for (size_t i = 0; times && i < profile->n_sum_kernel; i++) {
 		const struct profile_sum_kernel *row = &profile->sum_kernel[i];
 		times[place_of(profile, row->function, row->module)] += seconds(row->time_ns);
@@ -158,8 +159,7 @@ double *account_kernel_times(const struct profile *profile)
 
 double *account_wait_times(const struct profile *profile)
 {
-	double *times =
-		calloc(profile->n_functions + profile->n_modules + 1, sizeof(*times));
+	double *times = calloc(profile->n_functions + profile->n_modules + 1, sizeof(*times));
 	for (size_t i = 0; times && i < profile->n_sum_waits; i++) {
 		const struct profile_sum_wait *row = &profile->sum_waits[i];
 		times[place_of(profile, row->function, row->module)] += seconds(row->time_ns);

@@ -1,8 +1,8 @@
 /* The account of a run: what its threads did, and what its wall time went by on.
  *
- * User, kernel, waiting and runnable time are sums over threads: together their lives.  What a thread
- * was on a processor is exact to the kernel's records of switches; how that parts into user and kernel
- * time is told by the samples. */
+ * User, kernel, waiting and runnable time are sums over threads: together their lives.  What a
+ * thread was on a processor is exact to the kernel's records of switches; how that parts into user
+ * and kernel time is told by the samples. */
 #pragma once
 
 #include "profile/profile.h"
@@ -18,19 +18,19 @@ struct account {
 	/* By the clock: at least one thread ran; none, but one was ready; all waited.  NAN: not
 	 * known. */
 	double wall_running_s, wall_runnable_s, wall_waiting_s;
-	/* What the times of functions are to be multiplied by to be parts of user_s and kernel_s: these
-	 * have what samples cost.  1 where that is not known. */
+	/* What the times of functions are to be multiplied by to be parts of user_s and kernel_s:
+	 * these have what samples cost.  1 where that is not known. */
 	double per_user_time, per_kernel_time;
 	double busy_processors, usable_processors;
-	size_t n_threads; /* of all processes */
+	size_t n_threads;            /* of all processes */
 	double strip[ACCOUNT_STRIP]; /* busy processors in each part of the wall time */
 	bool has_strip;
 };
 
 struct account account_of(const struct profile *profile, const struct model *model);
 
-/* Kernel time and waits of the program's own functions, s, by place (function_index.h); to be freed;
- * NULL: no memory. */
+/* Kernel time and waits of the program's own functions, s, by place (function_index.h); to be
+ * freed; NULL: no memory. */
 double *account_kernel_times(const struct profile *profile);
 double *account_wait_times(const struct profile *profile);
 

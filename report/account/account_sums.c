@@ -257,7 +257,8 @@ static uint32_t main_caller(const struct profile *profile, const struct callers 
 			    const struct profile_system_call *call)
 {
 	const struct caller want = {call->module, call->offset + 2, 0, 0};
-	const size_t first = rf_search(callers->n, i, compare_callers(&callers->items[i], &want) < 0);
+	const size_t first =
+		rf_search(callers->n, i, compare_callers(&callers->items[i], &want) < 0);
 	uint32_t best = (uint32_t)profile_place_at(profile, call->module, call->offset, NULL);
 	uint64_t most = 0, sum = 0;
 	for (size_t i = first; i < callers->n && callers->items[i].module == call->module &&
@@ -310,7 +311,8 @@ static struct rf_error *add_calls(struct summing *summing)
 					       .n = call->n,
 					       .failed = call->failed,
 					       .bytes = call->bytes};
-		split_place(profile, main_caller(profile, &callers, call), &row.function, &row.module);
+		split_place(profile, main_caller(profile, &callers, call), &row.function,
+			    &row.module);
 		error = rf_array_add(profile->sum_calls, profile->n_sum_calls,
 				     profile->cap_sum_calls, row);
 	}

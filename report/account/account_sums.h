@@ -1,4 +1,5 @@
-/* The kernel's time and waits by the program's own functions: the tables sum_kernel and sum_waits. */
+/* The kernel's time and waits by the program's own functions: the tables sum_kernel and sum_waits.
+ */
 #pragma once
 
 #include "profile/profile.h"

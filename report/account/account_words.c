@@ -30,11 +30,11 @@ const char *account_wait_word(enum wait_kind kind)
 bool account_moves_bytes(uint32_t number)
 {
 	static const uint32_t numbers[] = {
-		SYS_read,     SYS_write,    SYS_pread64,  SYS_pwrite64, SYS_readv,
-		SYS_writev,   SYS_preadv,   SYS_pwritev,  SYS_preadv2,  SYS_pwritev2,
-		SYS_recvfrom, SYS_sendto,   SYS_recvmsg,  SYS_sendmsg,  SYS_sendfile,
-		SYS_splice,   SYS_tee,      SYS_vmsplice, SYS_copy_file_range,
-		SYS_getrandom, SYS_getdents64,
+		SYS_read,       SYS_write,  SYS_pread64,  SYS_pwrite64,        SYS_readv,
+		SYS_writev,     SYS_preadv, SYS_pwritev,  SYS_preadv2,         SYS_pwritev2,
+		SYS_recvfrom,   SYS_sendto, SYS_recvmsg,  SYS_sendmsg,         SYS_sendfile,
+		SYS_splice,     SYS_tee,    SYS_vmsplice, SYS_copy_file_range, SYS_getrandom,
+		SYS_getdents64,
 	};
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		if (numbers[i] == number)
@@ -46,8 +46,9 @@ const char *account_missing(const struct profile *profile, char *text, size_t si
 {
 	const char *why = profile_get_fact(profile, "no_kernel_samples");
 	if (!profile->n_thread_times)
-		snprintf(text, size, "when threads ran and what they waited for: there are no "
-				     "records of switches between threads, only the kernel's sums");
+		snprintf(text, size,
+			 "when threads ran and what they waited for: there are no "
+			 "records of switches between threads, only the kernel's sums");
 	else if (why)
 		snprintf(text, size, "which functions the kernel's time and waits are of: %s", why);
 	else

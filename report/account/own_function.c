@@ -15,10 +15,29 @@ static bool begins(const char *text, const char *with)
 static bool is_system_module(const char *name)
 {
 	static const char *const names[] = {
-		"libc.so", "libc-",      "libc.musl", "libpthread", "ld-linux", "ld-musl", "ld.so",
-		"ld-2.",   "libm.so",    "libm-",     "librt",      "libdl",    "libgcc_s", "libstdc++",
-		"libc++",  "libgomp",    "libomp",    "libiomp",    "libasan",  "libtsan", "[vdso]",
-		"[vsyscall]", PROFILE_KERNEL_MODULE,
+		"libc.so",
+		"libc-",
+		"libc.musl",
+		"libpthread",
+		"ld-linux",
+		"ld-musl",
+		"ld.so",
+		"ld-2.",
+		"libm.so",
+		"libm-",
+		"librt",
+		"libdl",
+		"libgcc_s",
+		"libstdc++",
+		"libc++",
+		"libgomp",
+		"libomp",
+		"libiomp",
+		"libasan",
+		"libtsan",
+		"[vdso]",
+		"[vsyscall]",
+		PROFILE_KERNEL_MODULE,
 	};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (begins(name, names[i]))
@@ -31,9 +50,10 @@ static bool is_system_name(const char *name)
 {
 	static const char *const beginnings[] = {"__",     "_IO_",  "_dl_",  "pthread_", "sem_",
 						 "futex_", "GOMP_", "gomp_", "omp_"};
-	static const char *const names[] = {"usleep", "sleep",   "fwrite", "fread",  "fputs",  "puts",
-					    "printf", "fprintf", "memcpy", "memset", "memmove", "malloc",
-					    "calloc", "realloc", "free",   "wait",   "waitpid", "raise"};
+	static const char *const names[] = {"usleep",  "sleep",   "fwrite",  "fread",   "fputs",
+					    "puts",    "printf",  "fprintf", "memcpy",  "memset",
+					    "memmove", "malloc",  "calloc",  "realloc", "free",
+					    "wait",    "waitpid", "raise"};
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
 		if (begins(name, beginnings[i]))
 			return true;
@@ -78,12 +98,18 @@ static const struct {
 	const char *part;
 	enum wait_kind kind;
 } parts[] = {
-	{"take_gil", WAITS_INTERPRETER},       {"PyEval_RestoreThread", WAITS_INTERPRETER},
-	{"PyEval_AcquireThread", WAITS_INTERPRETER}, {"barrier", WAITS_BARRIER},
-	{"join", WAITS_JOIN},                  {"_cond_", WAITS_CONDITION},
-	{"mutex", WAITS_LOCK},                 {"rwlock", WAITS_LOCK},
-	{"lll_lock", WAITS_LOCK},              {"_lock_", WAITS_LOCK},
-	{"sem_", WAITS_SEMAPHORE},             {"new_sem_wait", WAITS_SEMAPHORE},
+	{"take_gil", WAITS_INTERPRETER},
+	{"PyEval_RestoreThread", WAITS_INTERPRETER},
+	{"PyEval_AcquireThread", WAITS_INTERPRETER},
+	{"barrier", WAITS_BARRIER},
+	{"join", WAITS_JOIN},
+	{"_cond_", WAITS_CONDITION},
+	{"mutex", WAITS_LOCK},
+	{"rwlock", WAITS_LOCK},
+	{"lll_lock", WAITS_LOCK},
+	{"_lock_", WAITS_LOCK},
+	{"sem_", WAITS_SEMAPHORE},
+	{"new_sem_wait", WAITS_SEMAPHORE},
 };
 
 static enum wait_kind kind_of_name(const char *name)
@@ -131,10 +157,12 @@ enum wait_kind wait_kind_of(const struct profile *profile, const uint32_t *place
 			    const struct profile_wait *wait)
 {
 	static const enum wait_kind kinds[N_WAIT_CAUSES] = {
-		[WAIT_OTHER] = WAITS_OTHER,   [WAIT_FUTEX] = WAITS_OTHER, [WAIT_PIPE] = WAITS_PIPE,
-		[WAIT_SOCKET] = WAITS_SOCKET, [WAIT_DISK] = WAITS_DISK,   [WAIT_TERMINAL] = WAITS_TERMINAL,
-		[WAIT_SLEEP] = WAITS_SLEEP,   [WAIT_CHILD] = WAITS_CHILD, [WAIT_POLL] = WAITS_POLL,
-		[WAIT_SIGNAL] = WAITS_SIGNAL, [WAIT_EVENT] = WAITS_EVENT,
+		[WAIT_OTHER] = WAITS_OTHER, [WAIT_FUTEX] = WAITS_OTHER,
+		[WAIT_PIPE] = WAITS_PIPE,   [WAIT_SOCKET] = WAITS_SOCKET,
+		[WAIT_DISK] = WAITS_DISK,   [WAIT_TERMINAL] = WAITS_TERMINAL,
+		[WAIT_SLEEP] = WAITS_SLEEP, [WAIT_CHILD] = WAITS_CHILD,
+		[WAIT_POLL] = WAITS_POLL,   [WAIT_SIGNAL] = WAITS_SIGNAL,
+		[WAIT_EVENT] = WAITS_EVENT,
 	};
 	if (wait->cause == WAIT_FUTEX && wait->frame != PROFILE_NONE)
 		return kind_of_futex(profile, places, wait->frame);

@@ -2,9 +2,9 @@
 
 #include "report/json/json.h"
 
+#include "report/json/json_account.h"
 #include "report/json/json_function.h"
 #include "report/json/json_items.h"
-#include "report/json/json_account.h"
 #include "report/json/json_roofs.h"
 #include "report/json/json_traffic.h"
 #include "report/json/json_writer.h"

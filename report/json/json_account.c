@@ -92,8 +92,7 @@ void report_json_threads(struct json_writer *out, const char *key, const struct 
 static void put_function(struct json_writer *out, const struct profile *profile, uint32_t function,
 			 uint32_t module)
 {
-	const uint32_t of =
-		function != PROFILE_NONE ? profile->functions[function].module : module;
+	const uint32_t of = function != PROFILE_NONE ? profile->functions[function].module : module;
 	put_text(out, "function", account_function(profile, function, module));
 	put_text(out, "module", of == PROFILE_NONE ? NULL : profile->modules[of].name);
 }
@@ -135,7 +134,8 @@ void report_json_calls(struct json_writer *out, const char *key, const struct re
 		put_function(out, profile, call->function, call->module);
 		put_count(out, "n", call->n);
 		put_count(out, "failed", call->failed);
-		put_real(out, "bytes", account_moves_bytes(call->number) ? (double)call->bytes : NAN);
+		put_real(out, "bytes",
+			 account_moves_bytes(call->number) ? (double)call->bytes : NAN);
 		put_end(out);
 	}
 	put_end(out);

@@ -122,7 +122,8 @@ static void put_account(struct json_writer *out, const struct report_view *view,
 	const bool whole = !view->shaped || view->options->by == BY_FUNCTION;
 	const bool told = whole && view->kernel_times && f->row % n == f->row && !f->uncounted_part;
 	const bool kernel = f->place.bound == BOUND_KERNEL;
-	const double time_s = (double)f->time_ns * 1e-9, per_kernel = view->account->per_kernel_time;
+	const double time_s = (double)f->time_ns * 1e-9,
+		     per_kernel = view->account->per_kernel_time;
 	put_real(out, "user_s", kernel ? 0 : time_s * view->account->per_user_time);
 	put_real(out, "kernel_s",
 		 kernel ? time_s * per_kernel

@@ -352,8 +352,9 @@ static void read_loop(struct reader *reader, uint32_t index)
 }
 
 /* Whether each turn of the innermost loop does the same as the one before, and changes nothing: it
- * reads no register that an earlier turn has written, and writes no memory.  Such a loop ends by what
- * others write into the memory that it reads: it waits for them.  `loop` is none that calls. */
+ * reads no register that an earlier turn has written, and writes no memory.  Such a loop ends by
+ * what others write into the memory that it reads: it waits for them.  `loop` is none that calls.
+ */
 static bool turns_in_place(const struct reader *reader, uint32_t loop)
 {
 	bool written[N_REGISTERS] = {false}, before[N_REGISTERS] = {false}, loads = false;

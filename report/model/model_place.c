@@ -460,7 +460,7 @@ void model_place(const struct profile *profile, const struct model_choice *choic
 	*place = (struct model_place){.distance = NAN, .headroom_s = NAN};
 	if (function->waits)
 		place->bound = BOUND_WAITING;
-	else if (function->function != PROFILE_NONE &&
+	else if (function->function < profile->n_functions &&
 		 profile_is_kernel(profile, profile->functions[function->function].module))
 		place->bound = BOUND_KERNEL;
 	else if (function->time_ns > 0 && tally->instructions == 0 && tally->flop == 0)

@@ -90,7 +90,8 @@ static struct rf_error *advise_function(struct advice *advice)
 		advice_offer(advice, fmax(FUNCTION_FACTOR * f->elapsed_s, 1e-9),
 			     "%s could save most, %s s: %s. What to try: %s", cut,
 			     REPORT_NUMBER(f->place.headroom_s),
-			     reasons.n_items ? reasons.items[0].what : report_no_reason(f), command);
+			     reasons.n_items ? reasons.items[0].what : report_no_reason(f),
+			     command);
 	reasons_deinit(&reasons);
 	free(cut);
 	free(command);

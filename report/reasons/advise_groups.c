@@ -6,11 +6,16 @@ static const struct {
 	const char *what, *try;
 } words[N_ACCOUNT_GROUPS] = {
 	[GROUP_ALLOCATION] = {"allocation (malloc, free and what they call)",
-			      "allocate once and use it again, allocate more at a time, or keep small objects in their owners"},
-	[GROUP_STRINGS] = {"string functions", "keep lengths and positions instead of looking for them again"},
-	[GROUP_MEMORY] = {"memset, memcpy and their kin", "set and copy less: only what is used, once"},
-	[GROUP_COLLECTION] = {"garbage collection", "make fewer objects that live for a short time"},
-	[GROUP_LINKER] = {"the dynamic linker and start-up", "link fewer libraries, or statically; bind lazily"},
+			      "allocate once and use it again, allocate more at a time, or keep "
+			      "small objects in their owners"},
+	[GROUP_STRINGS] = {"string functions",
+			   "keep lengths and positions instead of looking for them again"},
+	[GROUP_MEMORY] = {"memset, memcpy and their kin",
+			  "set and copy less: only what is used, once"},
+	[GROUP_COLLECTION] = {"garbage collection",
+			      "make fewer objects that live for a short time"},
+	[GROUP_LINKER] = {"the dynamic linker and start-up",
+			  "link fewer libraries, or statically; bind lazily"},
 };
 
 void advise_groups(struct advice *advice)
@@ -31,7 +36,8 @@ void advise_groups(struct advice *advice)
 		const char *caller = most ? account_group_caller(profile, group) : NULL;
 		if (most)
 			advice_offer(advice, cost,
-				     "%s of the wall time is %s, most of it %.40s%s%.60s. What to try: %s",
+				     "%s of the wall time is %s, most of it %.40s%s%.60s. What to "
+				     "try: %s",
 				     ADVICE_SHARE(advice, cost), words[group].what, most->name,
 				     caller ? ", called from " : "", caller ? caller : "",
 				     words[group].try);

@@ -7,18 +7,21 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-static bool is_same_function(const struct profile_sum_kernel *kernel, uint32_t function, uint32_t module)
+static bool is_same_function(const struct profile_sum_kernel *kernel, uint32_t function,
+			     uint32_t module)
 {
 	return kernel->function == function && kernel->module == module;
 }
 
 /* Thread time in the kernel of a function in one call, s; KERNEL_OTHER: in all calls but faults. */
-static double kernel_s(const struct profile *profile, uint32_t function, uint32_t module, uint32_t call)
+static double kernel_s(const struct profile *profile, uint32_t function, uint32_t module,
+		       uint32_t call)
 {
 	double sum = 0;
 	for (size_t i = 0; i < profile->n_sum_kernel; i++) {
 		const struct profile_sum_kernel *row = &profile->sum_kernel[i];
-		const bool fits = call == KERNEL_OTHER ? row->call >= KERNEL_CALL : row->call == call;
+		const bool fits =
+			call == KERNEL_OTHER ? row->call >= KERNEL_CALL : row->call == call;
 		if (fits && is_same_function(row, function, module))
 			sum += (double)row->time_ns * 1e-9;
 	}
@@ -55,8 +58,8 @@ static const char *put_calls(char *cell, size_t size, const struct profile_sum_c
 		snprintf(cell, size, " (%s calls of %s bytes each)", ADVICE_COUNT((double)calls->n),
 			 ADVICE_COUNT((double)calls->bytes / (double)done));
 	else if (calls->failed * 2 > calls->n)
-		snprintf(cell, size, " (%s calls, of which %s fail)", ADVICE_COUNT((double)calls->n),
-			 ADVICE_COUNT((double)calls->failed));
+		snprintf(cell, size, " (%s calls, of which %s fail)",
+			 ADVICE_COUNT((double)calls->n), ADVICE_COUNT((double)calls->failed));
 	else
 		snprintf(cell, size, " (%s call%s)", ADVICE_COUNT((double)calls->n),
 			 calls->n == 1 ? "" : "s");
@@ -71,18 +74,24 @@ static const struct {
 } waiting[N_WAIT_KINDS] = {
 	[WAITS_OTHER] = {"something that is not known", "look at where it waits: --by=wait"},
 	[WAITS_LOCK] = {"a lock", "hold it for a shorter time"},
-	[WAITS_CONDITION] = {"a condition that other threads signal, handed back and forth",
-			     "hand over more work at a time, so that threads wake each other less often"},
+	[WAITS_CONDITION] =
+		{"a condition that other threads signal, handed back and forth",
+		 "hand over more work at a time, so that threads wake each other less often"},
 	[WAITS_JOIN] = {"the end of other threads", "see what these wait for"},
 	[WAITS_BARRIER] = {"other threads at a barrier", "share the work out more evenly"},
 	[WAITS_SEMAPHORE] = {"a semaphore", "hand over more work at a time"},
 	[WAITS_INTERPRETER] = {"the interpreter's lock", "several processes instead of threads"},
 	[WAITS_PIPE] = {"a pipe", "look at the process at its other end: it is the slower one"},
-	[WAITS_SOCKET] = {"a socket", "look at its other end; ask for more at a time, or for several things at once"},
-	[WAITS_DISK] = {"the disk", "ask for less often and more at a time; let other work go on meanwhile"},
+	[WAITS_SOCKET] =
+		{"a socket",
+		 "look at its other end; ask for more at a time, or for several things at once"},
+	[WAITS_DISK] = {"the disk",
+			"ask for less often and more at a time; let other work go on meanwhile"},
 	[WAITS_TERMINAL] = {"the terminal", "nothing: it waits for its user"},
-	[WAITS_SLEEP] = {"a time that it sleeps", "wait for the event itself instead of looking again and again"},
-	[WAITS_CHILD] = {"its child processes", "start several at once, or do their work in this process"},
+	[WAITS_SLEEP] = {"a time that it sleeps",
+			 "wait for the event itself instead of looking again and again"},
+	[WAITS_CHILD] = {"its child processes",
+			 "start several at once, or do their work in this process"},
 	[WAITS_POLL] = {"events (poll, select, epoll)", "look at who should send them"},
 	[WAITS_SIGNAL] = {"a signal", "look at who should send it"},
 	[WAITS_EVENT] = {"an event (eventfd)", "look at who should send it"},
@@ -125,8 +134,9 @@ static void advise_wait(struct advice *advice, const struct profile_sum_wait *wa
 {
 	const struct profile *profile = advice->view->profile;
 	const char *function = account_function(profile, wait->function, wait->module);
-	const double cost = alone_s(advice, wait) + kernel_s(profile, wait->function, wait->module, wait->call) *
-					    advice->wall_per_ran;
+	const double cost =
+		alone_s(advice, wait) +
+		kernel_s(profile, wait->function, wait->module, wait->call) * advice->wall_per_ran;
 	char calls[96], other[192];
 	/* Who waits for threads or children of the program waits for what these do. */
 	const bool second = wait->kind == WAITS_JOIN || wait->kind == WAITS_CHILD;
@@ -135,14 +145,16 @@ static void advise_wait(struct advice *advice, const struct profile_sum_wait *wa
 	put_other(other, sizeof(other), advice, wait);
 	if (wait->kind == WAITS_DISK && wait->call == KERNEL_CALLS + SYS_fsync)
 		advice_offer(advice, cost,
-			     "%s of the wall time waits for the disk: fsync in %.60s%s. What to try: write "
+			     "%s of the wall time waits for the disk: fsync in %.60s%s. What to "
+			     "try: write "
 			     "several records before each fsync, or let another thread do it",
 			     ADVICE_SHARE(advice, cost), function, calls);
 	else
 		advice_offer(advice, second ? 0.8 * cost : cost,
 			     "%s of the wall time waits for %s: %s in %.60s%s%s. What to try: %s",
 			     ADVICE_SHARE(advice, cost), waiting[wait->kind].what,
-			     call_name(wait->call), function, calls, other, waiting[wait->kind].try);
+			     call_name(wait->call), function, calls, other,
+			     waiting[wait->kind].try);
 }
 
 /* ---- working ---- */
@@ -153,12 +165,14 @@ static void advise_faults(struct advice *advice, const struct profile_sum_kernel
 	const double cost = (double)row->time_ns * 1e-9 * advice->wall_per_ran;
 	const double all = profile_number_fact(profile, "minor_faults", 0) +
 			   profile_number_fact(profile, "major_faults", 0);
-	advice_offer(advice, cost,
-		     "%s of the wall time is in the kernel: page faults of %.60s, which touches new pages "
-		     "of memory (%s faults in all). What to try: keep memory and use it again, touch "
-		     "less of it, or use larger pages (madvise with MADV_HUGEPAGE)",
-		     ADVICE_SHARE(advice, cost),
-		     account_function(profile, row->function, row->module), ADVICE_COUNT(all));
+	advice_offer(
+		advice, cost,
+		"%s of the wall time is in the kernel: page faults of %.60s, which touches new "
+		"pages "
+		"of memory (%s faults in all). What to try: keep memory and use it again, touch "
+		"less of it, or use larger pages (madvise with MADV_HUGEPAGE)",
+		ADVICE_SHARE(advice, cost), account_function(profile, row->function, row->module),
+		ADVICE_COUNT(all));
 }
 
 static const char *try_for(uint32_t number)
@@ -209,7 +223,8 @@ static void advise_calls(struct advice *advice, const struct profile_sum_kernel 
 	if (of_all - own > own)
 		return;
 	advice_offer(advice, of_all,
-		     "%s of the wall time is in the kernel: system calls of %.60s, most of it %s%s. What "
+		     "%s of the wall time is in the kernel: system calls of %.60s, most of it "
+		     "%s%s. What "
 		     "to try: %s",
 		     ADVICE_SHARE(advice, of_all),
 		     account_function(profile, row->function, row->module), call_name(row->call),

@@ -67,8 +67,9 @@ static const struct profile_sum_wait *main_wait(const struct profile *profile, d
 	const struct profile_sum_wait *interpreter = longest(profile, 1u << WAITS_INTERPRETER);
 	if (interpreter && (double)interpreter->time_ns > 0.3 * (double)found->time_ns)
 		return interpreter;
-	return found && (double)found->time_ns * 1e-9 > 0.5 * loss_s ? found
-								      : longest(profile, 1u << WAITS_JOIN);
+	return found && (double)found->time_ns * 1e-9 > 0.5 * loss_s
+		       ? found
+		       : longest(profile, 1u << WAITS_JOIN);
 }
 
 static void offer_wait(struct advice *advice, double cost, const struct workers *workers,
@@ -78,36 +79,42 @@ static void offer_wait(struct advice *advice, double cost, const struct workers 
 	const char *function = account_function(profile, wait->function, wait->module);
 	switch (wait->kind) {
 	case WAITS_LOCK:
-		advice_offer(advice, cost,
-			     "for %s of the wall time fewer of the %zu threads run than could: they wait "
-			     "for a lock in %.60s. What to try: hold it for a shorter time, or give "
-			     "each thread, or part of the data, a lock of its own",
-			     ADVICE_SHARE(advice, cost), workers->n, function);
+		advice_offer(
+			advice, cost,
+			"for %s of the wall time fewer of the %zu threads run than could: they "
+			"wait "
+			"for a lock in %.60s. What to try: hold it for a shorter time, or give "
+			"each thread, or part of the data, a lock of its own",
+			ADVICE_SHARE(advice, cost), workers->n, function);
 		break;
 	case WAITS_INTERPRETER:
-		advice_offer(advice, cost,
-			     "for %s of the wall time one of the %zu threads runs at a time: they wait "
-			     "for the interpreter's lock (GIL). What to try: several processes "
-			     "(multiprocessing), or code that gives up the lock while it computes",
-			     ADVICE_SHARE(advice, cost), workers->n);
+		advice_offer(
+			advice, cost,
+			"for %s of the wall time one of the %zu threads runs at a time: they wait "
+			"for the interpreter's lock (GIL). What to try: several processes "
+			"(multiprocessing), or code that gives up the lock while it computes",
+			ADVICE_SHARE(advice, cost), workers->n);
 		break;
 	case WAITS_CONDITION:
 	case WAITS_SEMAPHORE:
-		advice_offer(advice, cost,
-			     "for %s of the wall time fewer of the %zu threads run than could: they wait "
-			     "for a condition in %.60s, and wake each other. What to try: hand over "
-			     "more work at a time",
-			     ADVICE_SHARE(advice, cost), workers->n, function);
+		advice_offer(
+			advice, cost,
+			"for %s of the wall time fewer of the %zu threads run than could: they "
+			"wait "
+			"for a condition in %.60s, and wake each other. What to try: hand over "
+			"more work at a time",
+			ADVICE_SHARE(advice, cost), workers->n, function);
 		break;
 	default:
 		if (workers->least_s > EVEN * workers->most_s && wait->kind == WAITS_JOIN)
 			break;
-		advice_offer(advice, cost,
-			     "the work is uneven: for %s of the wall time fewer of the %zu threads run "
-			     "than could, and wait for the others in %.60s (one ran for %s s, another "
-			     "for %s s). What to try: smaller pieces, shared out as threads get free",
-			     ADVICE_SHARE(advice, cost), workers->n, function,
-			     REPORT_NUMBER(workers->most_s), REPORT_NUMBER(workers->least_s));
+		advice_offer(
+			advice, cost,
+			"the work is uneven: for %s of the wall time fewer of the %zu threads run "
+			"than could, and wait for the others in %.60s (one ran for %s s, another "
+			"for %s s). What to try: smaller pieces, shared out as threads get free",
+			ADVICE_SHARE(advice, cost), workers->n, function,
+			REPORT_NUMBER(workers->most_s), REPORT_NUMBER(workers->least_s));
 		break;
 	}
 }
@@ -120,12 +127,14 @@ static void advise_children(struct advice *advice)
 	const double waited_s = wait ? (double)wait->time_ns * 1e-9 : 0;
 	if (wait && advice->account.usable_processors > 1 &&
 	    advice->account.busy_processors < ONE_AT_A_TIME)
-		advice_offer(advice, fmin(waited_s, advice->account.wall_s),
-			     "for %s of the wall time %.60s waits for its child processes, which run one "
-			     "after the other. What to try: start several at once, or do their work in "
-			     "this process",
-			     ADVICE_SHARE(advice, waited_s),
-			     account_function(profile, wait->function, wait->module));
+		advice_offer(
+			advice, fmin(waited_s, advice->account.wall_s),
+			"for %s of the wall time %.60s waits for its child processes, which run "
+			"one "
+			"after the other. What to try: start several at once, or do their work in "
+			"this process",
+			ADVICE_SHARE(advice, waited_s),
+			account_function(profile, wait->function, wait->module));
 }
 
 static void advise_serial(struct advice *advice)
@@ -138,8 +147,8 @@ static void advise_serial(struct advice *advice)
 		return;
 	const double below = time_below(profile, could);
 	/* who is ready is kept from running by other programs, or by too few processors */
-	const double wanted_s = advice->account.user_s + advice->account.kernel_s +
-				advice->account.runnable_s;
+	const double wanted_s =
+		advice->account.user_s + advice->account.kernel_s + advice->account.runnable_s;
 	const double loss = advice->account.wall_s - wanted_s / (double)could;
 	const struct profile_sum_wait *wait = main_wait(profile, loss);
 	/* a queue, whoever keeps its head from running */
@@ -147,7 +156,8 @@ static void advise_serial(struct advice *advice)
 			    advice->account.busy_processors < ONE_AT_A_TIME &&
 			    (double)wait->time_ns * 1e-9 > QUEUE * advice->account.wall_s;
 	if (wait && (queues || loss > LEAST_LOSS * advice->account.wall_s))
-		offer_wait(advice, fmin(below, (double)wait->time_ns * 1e-9 + loss), &workers, wait);
+		offer_wait(advice, fmin(below, (double)wait->time_ns * 1e-9 + loss), &workers,
+			   wait);
 }
 
 static void advise_spinning(struct advice *advice)
@@ -164,10 +174,12 @@ static void advise_spinning(struct advice *advice)
 	}
 	const double spun_s = fmin(sum, advice->account.wall_s);
 	if (most)
-		advice_offer(advice, spun_s, "for %s of the wall time a thread spins: %.60s looks again and "
-			     "again whether others are done (a barrier, a lock). What to try: share the "
-			     "work out more evenly, meet less often, or wait in the kernel",
-			     ADVICE_SHARE(advice, spun_s), most->name);
+		advice_offer(
+			advice, spun_s,
+			"for %s of the wall time a thread spins: %.60s looks again and "
+			"again whether others are done (a barrier, a lock). What to try: share the "
+			"work out more evenly, meet less often, or wait in the kernel",
+			ADVICE_SHARE(advice, spun_s), most->name);
 }
 
 void advise_threads(struct advice *advice)

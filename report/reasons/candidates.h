@@ -1,4 +1,5 @@
-/* What may be told as costing most of the wall time: candidates, of which the most costly one is. */
+/* What may be told as costing most of the wall time: candidates, of which the most costly one is.
+ */
 #pragma once
 
 #include "report/account/account.h"
@@ -13,7 +14,8 @@ struct advice {
 	bool failed;         /* memory was short */
 };
 
-/* Takes the candidate where it costs more wall time than the one so far: `text` by printf format. */
+/* Takes the candidate where it costs more wall time than the one so far: `text` by printf format.
+ */
 void advice_offer(struct advice *advice, double cost_s, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* "38 %", of the wall time, in memory that lasts as long as the block around it. */

@@ -21,8 +21,8 @@ struct rf_error *report_reasons(const struct report_view *view, const struct mod
 				struct reasons *reasons);
 /* What is said where there is no reason. */
 const char *report_no_reason(const struct model_function *f);
-/* What holds it alone, "; " between the reasons; "" for a function without time.  *first: the first of
- * these alone, or NULL; `first` may be NULL.  Both are to be freed; an error only when memory is
+/* What holds it alone, "; " between the reasons; "" for a function without time.  *first: the first
+ * of these alone, or NULL; `first` may be NULL.  Both are to be freed; an error only when memory is
  * short. */
 struct rf_error *report_reasons_text(const struct report_view *view, const struct model_function *f,
 				     char **text, char **first);

@@ -9,10 +9,14 @@
 static const struct {
 	const char *name, *title;
 } bounds[] = {
-	[BOUND_UNKNOWN] = {"unknown", "no roof"},    [BOUND_UNCOUNTED] = {"uncounted", "uncounted"},
-	[BOUND_MEMORY] = {"memory", "memory"},       [BOUND_COMPUTE] = {"compute", "compute"},
-	[BOUND_BALANCED] = {"balanced", "balanced"}, [BOUND_ISSUE] = {"issue", "instruction issue"},
-	[BOUND_LATENCY] = {"latency", "latency"},    [BOUND_WAITING] = {"waiting", "waiting"},
+	[BOUND_UNKNOWN] = {"unknown", "no roof"},
+	[BOUND_UNCOUNTED] = {"uncounted", "uncounted"},
+	[BOUND_MEMORY] = {"memory", "memory"},
+	[BOUND_COMPUTE] = {"compute", "compute"},
+	[BOUND_BALANCED] = {"balanced", "balanced"},
+	[BOUND_ISSUE] = {"issue", "instruction issue"},
+	[BOUND_LATENCY] = {"latency", "latency"},
+	[BOUND_WAITING] = {"waiting", "waiting"},
 	[BOUND_KERNEL] = {"kernel", "the kernel's work"},
 };
 

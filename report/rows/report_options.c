@@ -14,10 +14,11 @@ const struct rf_word report_sort_words[] = {{"headroom", SORT_HEADROOM},
 					    {NULL, 0}};
 
 const struct rf_word report_by_words[] = {
-	{"function", BY_FUNCTION}, {"inlined", BY_INLINED},     {"loop", BY_LOOP},
-	{"line", BY_LINE},         {"module", BY_MODULE},       {"thread", BY_THREAD},
-	{"process", BY_PROCESS},   {"call-path", BY_CALL_PATH}, {"wait", BY_WAIT},
-	{NULL, 0},
+	{"function", BY_FUNCTION}, {"inlined", BY_INLINED},
+	{"loop", BY_LOOP},         {"line", BY_LINE},
+	{"module", BY_MODULE},     {"thread", BY_THREAD},
+	{"process", BY_PROCESS},   {"call-path", BY_CALL_PATH},
+	{"wait", BY_WAIT},         {NULL, 0},
 };
 
 const struct rf_word report_color_words[] = {
@@ -65,8 +66,7 @@ size_t report_stdout_files(const struct report_options *options)
 bool report_is_shaped(const struct report_options *options)
 {
 	const bool whole = options->by == BY_FUNCTION || options->by == BY_WAIT;
-	return !whole || options->focus || options->ignore ||
-	       options->min_share > 0;
+	return !whole || options->focus || options->ignore || options->min_share > 0;
 }
 
 struct rf_error *report_shape_check(const struct report_options *options)

@@ -59,8 +59,7 @@ void svg_position(const struct picture *p, const struct model_function *f, bool 
 static const char *const colours[] = {
 	[BOUND_UNKNOWN] = "#777777", [BOUND_UNCOUNTED] = "#777777", [BOUND_MEMORY] = "#0072b2",
 	[BOUND_COMPUTE] = "#d55e00", [BOUND_BALANCED] = "#009e73",  [BOUND_ISSUE] = "#e69f00",
-	[BOUND_LATENCY] = "#cc79a7", [BOUND_WAITING] = "#777777",
-	[BOUND_KERNEL] = "#777777",
+	[BOUND_LATENCY] = "#cc79a7", [BOUND_WAITING] = "#777777",   [BOUND_KERNEL] = "#777777",
 };
 
 const char *svg_colour(enum model_bound bound)

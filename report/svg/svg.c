@@ -155,8 +155,8 @@ static void write_title(const struct picture *p, const struct model_function *f)
 	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER], words[64];
 	fputs("<title>", out);
 	text_write_xml(out, f->name);
-	fprintf(out, "&#10;%s s (%.1f %%)&#10;",
-		text_number(a, (double)f->time_ns * 1e-9), 100 * f->share);
+	fprintf(out, "&#10;%s s (%.1f %%)&#10;", text_number(a, (double)f->time_ns * 1e-9),
+		100 * f->share);
 	if (f->place.axis == AXIS_FLOP)
 		fprintf(out, "%s GFLOP/s at %s flop/byte&#10;", text_number(b, f->place.point),
 			text_number(c, report_intensity_at(f, p->level)));

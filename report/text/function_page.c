@@ -51,11 +51,10 @@ static void put_head(struct page *page)
 			 report_put_time(least, f->runs.s.least, longest),
 			 report_put_time(most, f->runs.s.most, longest));
 	}
-	page_line(
-		page, STYLE_PLAIN, "  ",
-		"%s of time%s, %.1f %% of the program's, %llu samples, on %s thread%s at once",
-		time, runs, 100 * f->share, (unsigned long long)f->n_samples,
-		text_number(threads, f->concurrency), f->concurrency > 1 ? "s" : "");
+	page_line(page, STYLE_PLAIN, "  ",
+		  "%s of time%s, %.1f %% of the program's, %llu samples, on %s thread%s at once",
+		  time, runs, 100 * f->share, (unsigned long long)f->n_samples,
+		  text_number(threads, f->concurrency), f->concurrency > 1 ? "s" : "");
 	if (place->axis == AXIS_NONE || !(place->roof > 0))
 		return;
 	report_put_time(saved, place->headroom_s, (double)f->time_ns * 1e-9);
@@ -335,10 +334,10 @@ static void put_loops_in(struct page *page, struct text_table *table, const size
 
 static void put_loops(struct page *page)
 {
-	static const struct text_column columns[] = {{"time", true, 4}, {"share", true},
-						     {"loop", false},        {"line", false},
-						     {"turns", true, 3},     {"turns/entry", true},
-						     {"GFLOP/s", true, 2},   {"memory", true, 1}};
+	static const struct text_column columns[] = {{"time", true, 4},    {"share", true},
+						     {"loop", false},      {"line", false},
+						     {"turns", true, 3},   {"turns/entry", true},
+						     {"GFLOP/s", true, 2}, {"memory", true, 1}};
 	const struct model_function *f = page->f;
 	size_t *ranked = malloc((f->n_loops + 1) * sizeof(*ranked));
 	uint32_t *calls = report_calls_of_loops(page->view, f);

@@ -84,7 +84,7 @@ static void put_inlined(struct page *page, struct text_table *table,
 
 static void put_all_inlined(struct page *page, const struct model *parts)
 {
-	static const struct text_column columns[] = {{"time", true, 3}, {"share", true},
+	static const struct text_column columns[] = {{"time", true, 3},      {"share", true},
 						     {"flop", true},         {"bytes", true},
 						     {"memory", true, 2},    {"function", false},
 						     {"called at", false, 1}};

@@ -40,11 +40,15 @@ void report_put_account(const struct report_view *view, FILE *stream)
 	fprintf(stream, " %s s wall",
 		REPORT_NUMBER(model->wall.n ? model->wall.s.median : account->wall_s));
 	if (model->runs.n)
-		fprintf(stream, ", %s s CPU (%s … %s)", REPORT_NUMBER((double)model->time_ns * 1e-9),
+		fprintf(stream, ", %s s CPU (%s … %s)",
+			REPORT_NUMBER((double)model->time_ns * 1e-9),
 			REPORT_NUMBER(model->runs.s.least), REPORT_NUMBER(model->runs.s.most));
 	if (account->known && account->usable_processors > 0)
 		fprintf(stream, ", %.1f of %.0f processor%s busy", account->busy_processors,
 			account->usable_processors, account->usable_processors == 1 ? "" : "s");
+	if (isnan(account->user_s)) /* an old profile: there are but the samples, of user time then
+				     */
+		fprintf(stream, ", %s s user", REPORT_NUMBER((double)model->time_ns * 1e-9));
 	put_part(stream, account, account->user_s, "user", &any);
 	put_part(stream, account, account->kernel_s, "kernel", &any);
 	put_part(stream, account, account->waiting_s, "waiting", &any);
@@ -95,9 +99,9 @@ struct rf_error *report_strip(const struct report_view *view, FILE *stream)
 enum { TIME, WALL, CAUSE, FUNCTION, CALL, COUNT, THREADS, OTHERS, N_COLUMNS };
 
 static const struct text_column columns[N_COLUMNS] = {
-	[TIME] = {"waiting", true},     [WALL] = {"alone", true, 3},
-	[CAUSE] = {"for", false},       [FUNCTION] = {"function", false},
-	[CALL] = {"call", false, 4},    [COUNT] = {"times", true, 2},
+	[TIME] = {"waiting", true},       [WALL] = {"alone", true, 3},
+	[CAUSE] = {"for", false},         [FUNCTION] = {"function", false},
+	[CALL] = {"call", false, 4},      [COUNT] = {"times", true, 2},
 	[THREADS] = {"threads", true, 1}, [OTHERS] = {"others run", true, 5},
 };
 

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-/* "0.87 s wall, 0.7 of 2 processors busy: 0.22 s user, 0.34 s kernel, 0.30 s waiting", behind " · ".
- * Parts below a hundredth are left out. */
+/* "0.87 s wall, 0.7 of 2 processors busy: 0.22 s user, 0.34 s kernel, 0.30 s waiting", behind " ·
+ * ". Parts below a hundredth are left out. */
 void report_put_account(const struct report_view *view, FILE *stream);
 /* A line with the processors that were busy over time; nothing for short runs. */
 struct rf_error *report_strip(const struct report_view *view, FILE *stream);

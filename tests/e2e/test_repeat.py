@@ -100,7 +100,7 @@ def test_views_agree(t):
     assert near(float(row[columns.index("time_s")]), by_name["varying"])
     assert row[columns.index("time_median_s")] and row[columns.index("time_most_s")], row
     page = t.rfprof("report", "-f", "varying", result.profile).stdout.decode()
-    assert "of user time (5 runs: " in page, page
+    assert "of time (5 runs: " in page, page
 
 
 def test_input_is_the_same_in_each_run(t):

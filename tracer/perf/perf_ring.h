@@ -37,11 +37,10 @@
 
 /* The registers that unwinding needs, and those that tell a system call; the kernel writes them in
  * the order of their bits. */
-#define PERF_RING_REGS_USER                                                              \
-	(1ull << PERF_REG_X86_BX | 1ull << PERF_REG_X86_CX |   \
-	 1ull << PERF_REG_X86_BP | 1ull << PERF_REG_X86_SP |   \
-	 1ull << PERF_REG_X86_IP | 1ull << PERF_REG_X86_R12 | 1ull << PERF_REG_X86_R13 | \
-	 1ull << PERF_REG_X86_R14 | 1ull << PERF_REG_X86_R15)
+#define PERF_RING_REGS_USER                                                             \
+	(1ull << PERF_REG_X86_BX | 1ull << PERF_REG_X86_CX | 1ull << PERF_REG_X86_BP |  \
+	 1ull << PERF_REG_X86_SP | 1ull << PERF_REG_X86_IP | 1ull << PERF_REG_X86_R12 | \
+	 1ull << PERF_REG_X86_R13 | 1ull << PERF_REG_X86_R14 | 1ull << PERF_REG_X86_R15)
 
 /* One record.  Pointers point into the bytes that were parsed. */
 struct perf_record {
@@ -57,8 +56,8 @@ struct perf_record {
 	bool has_regs; /* false: the task was not in 64-bit user code; regs holds ip only */
 	struct unwind_regs regs;
 	uint64_t cx; /* where has_regs */
-	/* Where the kernel was, innermost first, with marks between (PERF_CONTEXT_…); callers in the
-	 * program are not asked for (attr.exclude_callchain_user). */
+	/* Where the kernel was, innermost first, with marks between (PERF_CONTEXT_…); callers in
+	 * the program are not asked for (attr.exclude_callchain_user). */
 	const uint64_t *chain;
 	size_t n_chain;
 	const uint8_t *stack;

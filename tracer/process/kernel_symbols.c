@@ -67,8 +67,10 @@ static const struct {
 };
 
 /* What leads into the kernel; behind the first two stands the name of a system call. */
-static const char *const entries[] = {"__x64_sys_", "ksys_", "asm_exc_page_fault", "asm_sysvec_",
-				      "asm_common_interrupt", "do_exit", "do_group_exit"};
+static const char *const entries[] = {"__x64_sys_",           "ksys_",
+				      "asm_exc_page_fault",   "asm_sysvec_",
+				      "asm_common_interrupt", "do_exit",
+				      "do_group_exit"};
 enum { CALL_ENTRIES = 2, PAGE_FAULT = 2, EXIT = 5, N_ENTRIES = sizeof(entries) / sizeof(*entries) };
 enum { N_WAITS = sizeof(waits) / sizeof(*waits) };
 
@@ -171,7 +173,8 @@ static bool find_key(struct kept_key *key)
 	return known;
 }
 
-static bool load(struct kernel_symbols *symbols, struct kept_store *kept, const struct kept_key *key)
+static bool load(struct kernel_symbols *symbols, struct kept_store *kept,
+		 const struct kept_key *key)
 {
 	struct kept_bytes bytes;
 	if (!kept_store_load(kept, key, &bytes))
@@ -225,8 +228,8 @@ static const struct symbol *symbol_at(const struct kernel_symbols *symbols, uint
 	return &symbols->symbols[behind - 1];
 }
 
-struct kernel_place kernel_symbols_place(const struct kernel_symbols *symbols, const uint64_t *chain,
-					 size_t n, bool in_call)
+struct kernel_place kernel_symbols_place(const struct kernel_symbols *symbols,
+					 const uint64_t *chain, size_t n, bool in_call)
 {
 	const struct symbol *entry = NULL, *wait = NULL;
 	for (size_t i = 0; i < n; i++) {

@@ -14,13 +14,13 @@ struct kernel_place {
 };
 
 struct kernel_symbols;
-/* Reads the symbols, or what is kept of them for this start of the machine; `kept` may be NULL.  The
- * names are hidden from whom the kernel trusts less (kernel.kptr_restrict): then it has none.  NULL:
+/* Reads the symbols, or what is kept of them for this start of the machine; `kept` may be NULL. The
+ * names are hidden from whom the kernel trusts less (kernel.kptr_restrict): then it has none. NULL:
  * no memory. */
 struct kernel_symbols *kernel_symbols_create(struct kept_store *kept);
 void kernel_symbols_destroy(struct kernel_symbols *symbols);
 
 /* What a chain of kernel addresses says, innermost first; `in_call`: the thread is in a system
  * call. */
-struct kernel_place kernel_symbols_place(const struct kernel_symbols *symbols, const uint64_t *chain,
-					 size_t n, bool in_call);
+struct kernel_place kernel_symbols_place(const struct kernel_symbols *symbols,
+					 const uint64_t *chain, size_t n, bool in_call);

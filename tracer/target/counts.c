@@ -88,7 +88,8 @@ static struct rf_error *collect_units(struct profile *profile, const struct code
 void counts_note_result(uint8_t *slot, uint64_t result)
 {
 	const uint32_t cell = *slot_u32(slot, G_CALL_CELL);
-	if (cell % 8 || cell > SLOT_RING - 8 * CALL_COUNTERS) /* the program can write anything there */
+	if (cell % 8 ||
+	    cell > SLOT_RING - 8 * CALL_COUNTERS) /* the program can write anything there */
 		return;
 	if ((int64_t)result < 0) {
 		++*slot_u64(slot, cell + CALL_FAILED);
@@ -104,8 +105,8 @@ static struct rf_error *add_calls(struct profile *profile, const struct unit_cou
 	const uint64_t failed = counters[CALL_FAILED / 8], done = counters[CALL_DONE / 8];
 	if (number > UINT32_MAX || failed + done == 0)
 		return NULL;
-	struct profile_system_call *row = profile_system_call(profile, site->module,
-							      site->module_offset, (uint32_t)number);
+	struct profile_system_call *row =
+		profile_system_call(profile, site->module, site->module_offset, (uint32_t)number);
 	if (!row)
 		return rf_error_no_memory();
 	row->n += failed + done;

@@ -112,5 +112,6 @@ struct kernel_place kernel_chains_place(struct kernel_chains *chains, uint32_t n
 	if (!chains->symbols || !number || number > chains->n_chains)
 		return (struct kernel_place){in_call ? KERNEL_CALL : KERNEL_OTHER, WAIT_OTHER};
 	const struct chain *chain = &chains->chains[number - 1];
-	return kernel_symbols_place(chains->symbols, chains->addresses + chain->first, chain->n, in_call);
+	return kernel_symbols_place(chains->symbols, chains->addresses + chain->first, chain->n,
+				    in_call);
 }

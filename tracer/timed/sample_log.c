@@ -39,7 +39,7 @@ struct sample_log {
 	struct schedule *schedule;
 	struct usage_memory *memory;
 	struct sample_player *player;
-	uint64_t start; /* time of the first execve */
+	uint64_t start;  /* time of the first execve */
 	uint64_t looked; /* when the files of processes were looked at last */
 	uint64_t lost, throttled;
 	uint64_t weight_ns; /* of all samples */
@@ -57,7 +57,8 @@ static bool create_parts(struct sample_log *log, struct kept_store *kept)
 	log->chains = kernel_chains_create(kept);
 	log->schedule = schedule_create();
 	log->memory = usage_memory_create();
-	return log->store && log->files && log->names && log->chains && log->schedule && log->memory;
+	return log->store && log->files && log->names && log->chains && log->schedule &&
+	       log->memory;
 }
 
 struct sample_log *sample_log_create(struct profile *profile, struct kept_store *kept)
@@ -118,8 +119,8 @@ static void add_event(struct sample_log *log, const struct perf_record *record, 
 }
 
 /* The processor was in the kernel, or on the way out of it: a tick that comes while the kernel has
- * interrupts off is told when it goes back to the program, which still stands behind its system call
- * then. */
+ * interrupts off is told when it goes back to the program, which still stands behind its system
+ * call then. */
 static bool is_in_kernel(const struct sampler *sampler, const struct perf_record *record)
 {
 	const unsigned mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
@@ -175,8 +176,11 @@ static void arrive_switch(struct sample_log *log, const struct perf_record *reco
 {
 	const bool out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
 	const bool preempted = record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
-	note_schedule(log, !out ? SCHEDULE_RUNS : preempted ? SCHEDULE_READY : SCHEDULE_WAITS, record,
-		      0);
+	note_schedule(log,
+		      !out        ? SCHEDULE_RUNS
+		      : preempted ? SCHEDULE_READY
+				  : SCHEDULE_WAITS,
+		      record, 0);
 }
 
 void sample_log_switch(const struct sampler *sampler, const struct perf_record *record)
@@ -186,7 +190,8 @@ void sample_log_switch(const struct sampler *sampler, const struct perf_record *
 	struct event event = {.kind = EVENT_WAIT};
 	if ((sampler->only_pid && record->pid != sampler->only_pid) || record->time > MOST)
 		return;
-	/* the kernel, which the event is in, is not always its place: it says that of the program */
+	/* the kernel, which the event is in, is not always its place: it says that of the program
+	 */
 	if (!sample.chain)
 		sample.chain = kernel_chains_add(log->chains, record->chain, record->n_chain);
 	event.sample.wait = schedule_add_wait(log->schedule);
@@ -239,7 +244,8 @@ static void arrive_comm(struct sample_log *log, const struct sampler *sampler,
 	bool exec = record->misc & PERF_RECORD_MISC_COMM_EXEC;
 	struct event event = {.kind = exec ? EVENT_EXEC : EVENT_COMM};
 	strncpy(event.name, record->path, sizeof(event.name) - 1);
-	if (exec && !log->start && sampler->release_ns && record->pid == (uint32_t)sampler->first_pid) {
+	if (exec && !log->start && sampler->release_ns &&
+	    record->pid == (uint32_t)sampler->first_pid) {
 		struct perf_record release = *record;
 		release.time = sampler->release_ns;
 		note_schedule(log, SCHEDULE_BEGIN, &release, 0);
@@ -423,7 +429,8 @@ struct rf_error *sample_log_finish(const struct sampler *sampler, const char *so
 		profile_note_unread(profile, "perf-PID.map", perf_maps_trouble(log->names));
 	sample_player_finish(log->player, log->start);
 	if (usage_memory_peak(log->memory))
-		profile_set_fact(profile, "peak_memory", "%" PRIu64, usage_memory_peak(log->memory));
+		profile_set_fact(profile, "peak_memory", "%" PRIu64,
+				 usage_memory_peak(log->memory));
 	profile_set_fact(profile, "time_source", "%s", source);
 	profile_set_fact(profile, "lost_samples", "%" PRIu64, log->lost);
 	profile_set_fact(profile, "throttled_samples", "%" PRIu64, log->throttled);

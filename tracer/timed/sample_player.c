@@ -278,8 +278,8 @@ static uint32_t unwind(struct sample_player *player, uint32_t pid, const struct 
 	return frame;
 }
 
-/* The innermost frame of all, which is the kernel's where that ran.  `place`: what it did; of a sample
- * in the program not set. */
+/* The innermost frame of all, which is the kernel's where that ran.  `place`: what it did; of a
+ * sample in the program not set. */
 static uint32_t leaf(struct sample_player *player, uint32_t pid, const struct raw_sample *raw,
 		     struct kernel_place *place)
 {
@@ -295,7 +295,8 @@ static uint32_t leaf(struct sample_player *player, uint32_t pid, const struct ra
 	return profile_kernel_frame(player->profile, frame, place->offset);
 }
 
-/* A wait goes into the table of waits; what is not known of it yet (it has not ended) is missing. */
+/* A wait goes into the table of waits; what is not known of it yet (it has not ended) is missing.
+ */
 static struct rf_error *play_wait(struct sample_player *player, const struct event *event,
 				  const struct sample_store *store)
 {
@@ -309,12 +310,13 @@ static struct rf_error *play_wait(struct sample_player *player, const struct eve
 		return rf_error_no_memory();
 	if (!wait || !wait->time_ns)
 		return NULL;
-	const uint32_t thread = profile_thread(player->profile, RUN_TIMED, (int)event->pid,
-					       (int)event->tid, "");
+	const uint32_t thread =
+		profile_thread(player->profile, RUN_TIMED, (int)event->pid, (int)event->tid, "");
 	return thread == PROFILE_NONE
 		       ? rf_error_no_memory()
 		       : wait_rows_add(&player->waits, player->profile, wait,
-				       &(struct profile_wait){thread, frame, place.cause, 1, 0, 0, 0});
+				       &(struct profile_wait){thread, frame, place.cause, 1, 0, 0,
+							      0});
 }
 
 static struct rf_error *play_sample(struct sample_player *player, const struct event *event,

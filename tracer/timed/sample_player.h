@@ -77,8 +77,8 @@ void sample_player_end(struct sample_player *player);
 struct rf_error *sample_player_play(struct sample_player *player, const struct event *event,
 				    const struct sample_store *store);
 
-/* The table of waits is complete: all has been played, and the schedule is finished.  Fails only when
- * memory is short. */
+/* The table of waits is complete: all has been played, and the schedule is finished.  Fails only
+ * when memory is short. */
 struct rf_error *sample_player_finish_waits(struct sample_player *player);
 /* All has been played: times, which were those of CLOCK_MONOTONIC, become those since `start`. */
 void sample_player_finish(struct sample_player *player, uint64_t start);

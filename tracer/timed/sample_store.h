@@ -14,9 +14,9 @@
 struct raw_sample {
 	struct unwind_regs regs;
 	uint64_t weight_ns;
-	uint32_t chain; /* where the kernel was (kernel_chains.h); 0: in the program */
-	bool in_call;   /* of a system call, by the registers */
-	bool has_stack; /* false: the thread had no user code any more */
+	uint32_t chain;       /* where the kernel was (kernel_chains.h); 0: in the program */
+	bool in_call;         /* of a system call, by the registers */
+	bool has_stack;       /* false: the thread had no user code any more */
 	uint16_t stack_size;  /* bytes from regs.sp upward */
 	uint32_t first_chunk; /* set by the store */
 };

@@ -79,9 +79,9 @@ enum { STOPS = 8 };
 
 struct cpu_events {
 	int number;
-	int events[STAGES]; /* descriptors or -1; the last one has the ring */
-	uint64_t n_samples; /* of this stage */
-	bool throttled;     /* in this stage */
+	int events[STAGES];     /* descriptors or -1; the last one has the ring */
+	uint64_t n_samples;     /* of this stage */
+	bool throttled;         /* in this stage */
 	int waits[WAIT_STAGES]; /* descriptors or -1; the last one has the ring */
 	uint64_t n_waits;       /* samples of this stage */
 	struct perf_ring wait_ring;
@@ -221,8 +221,8 @@ static void cpu_events_destroy(struct cpu_events *cpu)
 	free(cpu);
 }
 
-static struct rf_error *open_events(struct cpu_events *cpu, struct perf_sampler *sampler,
-				    pid_t pid, int number)
+static struct rf_error *open_events(struct cpu_events *cpu, struct perf_sampler *sampler, pid_t pid,
+				    int number)
 {
 	for (int i = 0; i < STAGES; i++) {
 		struct perf_event_attr attr = event_attributes(sampler->periods[i]);
@@ -540,12 +540,12 @@ static struct rf_error *perf_finish(struct sampler *base)
 	attr.exclude_kernel = attr.exclude_callchain_kernel = !sampler->sees_kernel;
 	attr.context_switch = 0;
 	if (!sampler->sees_kernel)
-		profile_set_fact(base->profile, "no_kernel_samples",
-				 "kernel.perf_event_paranoid is 2 or more, and there is no CAP_PERFMON");
+		profile_set_fact(
+			base->profile, "no_kernel_samples",
+			"kernel.perf_event_paranoid is 2 or more, and there is no CAP_PERFMON");
 	profile_set_fact(base->profile, "sample_cost_ns", "%" PRIu64,
 			 sample_cost_ns(&attr, has_few_samples(sampler)));
-	return sample_log_finish(base, sampler_perf.name,
-				 sampler->periods[sampler->stage]);
+	return sample_log_finish(base, sampler_perf.name, sampler->periods[sampler->stage]);
 }
 
 static void perf_destroy(struct sampler *base)

@@ -33,7 +33,7 @@ struct live {
 	uint64_t since;
 	uint32_t wait;             /* of the sample before the switch, or UINT32_MAX */
 	uint64_t idle_at, busy_at; /* the clocks below when it began to wait */
-	uint64_t start_ns; /* of what it ran: until its execve */
+	uint64_t start_ns;         /* of what it ran: until its execve */
 	/* The kernel's sum when it was last asked, and what switches had told by then; 0: never */
 	uint64_t told_ns, ready_then_ns;
 };
@@ -76,8 +76,8 @@ void schedule_destroy(struct schedule *schedule)
 	free(schedule);
 }
 
-bool schedule_record(struct schedule *schedule, enum schedule_kind kind, uint64_t time, uint32_t pid,
-		     uint32_t tid, uint32_t wait)
+bool schedule_record(struct schedule *schedule, enum schedule_kind kind, uint64_t time,
+		     uint32_t pid, uint32_t tid, uint32_t wait)
 {
 	const struct record record = {time, schedule->n_arrived++, pid, tid, wait, (uint8_t)kind};
 	return rf_array_push(schedule->records, schedule->n_records, schedule->cap_records, record);
@@ -86,8 +86,9 @@ bool schedule_record(struct schedule *schedule, enum schedule_kind kind, uint64_
 uint32_t schedule_add_wait(struct schedule *schedule)
 {
 	const struct schedule_wait fresh = {.thread = UINT32_MAX};
-	return schedule->n_waits < UINT32_MAX - 1 && rf_array_push(schedule->waits, schedule->n_waits,
-								   schedule->cap_waits, fresh)
+	return schedule->n_waits < UINT32_MAX - 1 &&
+			       rf_array_push(schedule->waits, schedule->n_waits,
+					     schedule->cap_waits, fresh)
 		       ? (uint32_t)schedule->n_waits - 1
 		       : UINT32_MAX;
 }
@@ -106,7 +107,8 @@ static void widen_slices(struct schedule_sums *sums)
 	sums->slice_ns *= 2;
 }
 
-static void add_to_strip(struct schedule_sums *sums, uint64_t from, uint64_t until, uint64_t running)
+static void add_to_strip(struct schedule_sums *sums, uint64_t from, uint64_t until,
+			 uint64_t running)
 {
 	while (until - sums->start > SCHEDULE_STRIP * sums->slice_ns)
 		widen_slices(sums);
@@ -156,12 +158,14 @@ static struct live *live(struct schedule *schedule, const struct record *record)
 	const uint32_t *number = u64_map_find(&schedule->of_tid, record->tid + 1ull);
 	if (number)
 		return &schedule->threads[*number];
-	const struct live fresh = {.sums = {.pid = record->pid, .tid = record->tid, .start = record->time},
-				   .wait = UINT32_MAX,
-				   .since = record->time};
+	const struct live fresh = {
+		.sums = {.pid = record->pid, .tid = record->tid, .start = record->time},
+		.wait = UINT32_MAX,
+		.since = record->time};
 	if (!rf_array_push(schedule->threads, schedule->n_threads, schedule->cap_threads, fresh))
 		return NULL;
-	if (!u64_map_set(&schedule->of_tid, record->tid + 1ull, (uint32_t)schedule->n_threads - 1)) {
+	if (!u64_map_set(&schedule->of_tid, record->tid + 1ull,
+			 (uint32_t)schedule->n_threads - 1)) {
 		schedule->n_threads--;
 		return NULL;
 	}
@@ -297,7 +301,8 @@ void schedule_look(struct schedule *schedule)
 {
 	size_t n = LOOKS;
 	for (size_t tried = 0; n > 0 && tried < schedule->n_threads; tried++) {
-		struct live *thread = &schedule->threads[schedule->next_look++ % schedule->n_threads];
+		struct live *thread =
+			&schedule->threads[schedule->next_look++ % schedule->n_threads];
 		uint64_t ns;
 		if (thread->state == GONE)
 			continue;
@@ -342,8 +347,8 @@ static void scale_waits(struct schedule *schedule, struct live *thread, double f
 	sums->unknown_others_ns = (uint64_t)((double)sums->unknown_others_ns * factor);
 }
 
-/* What switches did not tell of being ready was told as waiting, or before the execve, of which there
- * are no records, as running. */
+/* What switches did not tell of being ready was told as waiting, or before the execve, of which
+ * there are no records, as running. */
 static void take_in(struct schedule *schedule, struct live *thread)
 {
 	struct schedule_thread *sums = &thread->sums;

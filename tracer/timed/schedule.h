@@ -1,9 +1,9 @@
-/* When the threads of the timed run ran, were ready and waited, from the kernel's records of switches
- * (PERF_RECORD_SWITCH; perf_event_open(2)).
+/* When the threads of the timed run ran, were ready and waited, from the kernel's records of
+ * switches (PERF_RECORD_SWITCH; perf_event_open(2)).
  *
  * Records come from the rings of several processors, each in order, the rings not.  They are kept
- * until all before some moment have come, and played then in the order of their times.  So memory is
- * bounded by what comes between two moments, however often threads switch.
+ * until all before some moment have come, and played then in the order of their times.  So memory
+ * is bounded by what comes between two moments, however often threads switch.
  *
  * A switch tells when a thread stops running, and whether it could have gone on (ready) or not
  * (waiting).  When what it waited for comes, it is ready again, which no switch tells: the kernel's
@@ -26,7 +26,7 @@ enum schedule_kind {
 
 struct schedule_thread {
 	uint32_t pid, tid;
-	uint64_t start, end; /* ns; end 0: not seen */
+	uint64_t start, end;                  /* ns; end 0: not seen */
 	uint64_t ran_ns, ready_ns, waited_ns; /* ready: as far as switches and schedstat tell it */
 	uint64_t voluntary, involuntary;      /* switches */
 	/* of waits without a sample: as in struct schedule_wait */
@@ -35,9 +35,9 @@ struct schedule_thread {
 
 /* A wait whose stack was sampled. */
 struct schedule_wait {
-	uint32_t thread;   /* its number here; UINT32_MAX: not known yet */
-	uint64_t time_ns;  /* 0: it did not wait, or was killed meanwhile */
-	uint64_t alone_ns; /* of it: no thread ran */
+	uint32_t thread;    /* its number here; UINT32_MAX: not known yet */
+	uint64_t time_ns;   /* 0: it did not wait, or was killed meanwhile */
+	uint64_t alone_ns;  /* of it: no thread ran */
 	uint64_t others_ns; /* running time of all threads meanwhile, together */
 	bool late;          /* waits without a sample came before it */
 };
@@ -59,8 +59,8 @@ struct schedule *schedule_create(void); /* NULL: no memory */
 void schedule_destroy(struct schedule *schedule);
 
 /* Takes a record; `wait`: of SCHEDULE_WAIT_SAMPLE, from schedule_add_wait.  False: no memory. */
-bool schedule_record(struct schedule *schedule, enum schedule_kind kind, uint64_t time, uint32_t pid,
-		     uint32_t tid, uint32_t wait);
+bool schedule_record(struct schedule *schedule, enum schedule_kind kind, uint64_t time,
+		     uint32_t pid, uint32_t tid, uint32_t wait);
 /* A number for the wait of a sample; UINT32_MAX: no memory. */
 uint32_t schedule_add_wait(struct schedule *schedule);
 /* Plays the records before `until`: all of them have come. */

@@ -19,7 +19,8 @@ static struct rf_error *add_threads(const struct schedule *schedule, uint64_t st
 	for (size_t i = 0; !error && i < n; i++) {
 		const struct schedule_thread *of = &threads[i];
 		const struct profile_thread_time row = {
-			.thread = profile_thread(profile, RUN_TIMED, (int)of->pid, (int)of->tid, ""),
+			.thread =
+				profile_thread(profile, RUN_TIMED, (int)of->pid, (int)of->tid, ""),
 			.start_ns = since(start, of->start),
 			.end_ns = since(start, of->end),
 			.ran_ns = of->ran_ns,

@@ -1,5 +1,5 @@
-/* What every kernel tells of a program without rights: the most memory, and what was read and written
- * (proc(5)). */
+/* What every kernel tells of a program without rights: the most memory, and what was read and
+ * written (proc(5)). */
 #pragma once
 
 #include <stdbool.h>

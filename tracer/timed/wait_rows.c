@@ -14,7 +14,8 @@ void wait_rows_deinit(struct wait_rows *rows)
 static uint32_t row_of(struct wait_rows *rows, struct profile *profile,
 		       const struct profile_wait *row, uint32_t thread)
 {
-	const uint64_t key = ((uint64_t)row->thread << 36 | (uint64_t)row->frame << 4 | row->cause) + 1;
+	const uint64_t key =
+		((uint64_t)row->thread << 36 | (uint64_t)row->frame << 4 | row->cause) + 1;
 	const uint32_t *known = u64_map_find(&rows->of_key, key);
 	if (known)
 		return *known;
@@ -84,16 +85,16 @@ struct rf_error *wait_rows_finish(struct wait_rows *rows, struct profile *profil
 		if (!of->unknown_ns || share_out(rows, profile, i, of))
 			continue;
 		const struct profile_wait row = {
-			.thread = profile_thread(profile, RUN_TIMED, (int)of->pid, (int)of->tid, ""),
+			.thread =
+				profile_thread(profile, RUN_TIMED, (int)of->pid, (int)of->tid, ""),
 			.frame = PROFILE_NONE,
 			.time_ns = of->unknown_ns,
 			.alone_ns = of->unknown_alone_ns,
 			.others_ns = of->unknown_others_ns,
 		};
-		error = row.thread == PROFILE_NONE
-				? rf_error_no_memory()
-				: rf_array_add(profile->waits, profile->n_waits, profile->cap_waits,
-					       row);
+		error = row.thread == PROFILE_NONE ? rf_error_no_memory()
+						   : rf_array_add(profile->waits, profile->n_waits,
+								  profile->cap_waits, row);
 	}
 	return error;
 }

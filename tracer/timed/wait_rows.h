@@ -12,7 +12,7 @@ struct wait_late {
 };
 
 struct wait_rows {
-	struct u64_map of_key; /* thread and frame → row */
+	struct u64_map of_key;  /* thread and frame → row */
 	struct wait_late *late; /* for each row */
 	size_t n_late, cap_late;
 };
@@ -22,7 +22,7 @@ void wait_rows_deinit(struct wait_rows *rows);
  * memory is short. */
 struct rf_error *wait_rows_add(struct wait_rows *rows, struct profile *profile,
 			       const struct schedule_wait *wait, const struct profile_wait *row);
-/* Waits without a sample are told as the late ones of their thread, in proportion to their time; of a
- * thread that has none as a row without a frame. */
+/* Waits without a sample are told as the late ones of their thread, in proportion to their time; of
+ * a thread that has none as a row without a frame. */
 struct rf_error *wait_rows_finish(struct wait_rows *rows, struct profile *profile,
 				  const struct schedule *schedule);

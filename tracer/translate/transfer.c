@@ -210,7 +210,8 @@ void emit_got_misses(struct batch *batch)
 	}
 }
 
-/* What is asked for is told by the instruction's own counters where it has always asked for that. */
+/* What is asked for is told by the instruction's own counters where it has always asked for that.
+ */
 static void emit_call_number(struct arena *arena, uint32_t counters)
 {
 	struct label same = {0};

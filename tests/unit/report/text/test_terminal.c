@@ -507,9 +507,9 @@ Test(terminal, points_are_where_their_figures_say)
 	static const struct {
 		char key;
 		const char *name, *row;
-	} points[] = {{'1', "triad", "\n  1     1.00 s  triad "},
-		      {'3', "dot", "\n  3    0.300 s  dot "},
-		      {'4', "masked_add", "\n  4    0.100 s  masked_add "}};
+	} points[] = {{'1', "triad", "\n  1    1.00 s  triad "},
+		      {'3', "dot", "\n  3   0.300 s  dot "},
+		      {'4', "masked_add", "\n  4   0.100 s  masked_add "}};
 	const char *axis = strstr(text, "\n        +");
 	cr_assert(axis && strstr(axis, "0.01 ") && strstr(axis, " 1\n"),
 		  "the axis is from 0.01 to 10:\n%s", text);

@@ -76,8 +76,11 @@ static void make_sample(struct maker *maker, uint64_t number, size_t stack_size,
 	add_u64(maker, 1000 + number);
 	add_pair(maker, 1, 0);
 	add_u64(maker, 500);
+	add_u64(maker, 2); /* a chain of the kernel's */
+	add_u64(maker, 0xffffffff81000000);
+	add_u64(maker, 0xffffffff82000000 + number);
 	add_u64(maker, PERF_SAMPLE_REGS_ABI_64);
-	for (uint64_t i = 0; i < 8; i++)
+	for (uint64_t i = 0; i < 9; i++)
 		add_u64(maker, 0x100 * (i + 1) + number);
 	add_u64(maker, stack_size);
 	for (size_t i = 0; i < stack_size; i++)
@@ -122,15 +125,17 @@ static void make_mapping(struct maker *maker, bool by_build_id)
 static void check_sample(const struct perf_record *record, uint64_t number, size_t used)
 {
 	const struct unwind_regs *regs = &record->regs;
-	const uint64_t values[] = {regs->bx,  regs->bp,  regs->sp,  regs->ip,
-				   regs->r12, regs->r13, regs->r14, regs->r15};
+	const uint64_t values[] = {regs->bx,  record->cx, regs->bp,  regs->sp, regs->ip,
+				   regs->r12, regs->r13,  regs->r14, regs->r15};
 	cr_assert_eq(record->type, PERF_RECORD_SAMPLE);
 	cr_assert_eq(record->ip, 0x401000 + number);
 	cr_assert(record->pid == 10 && record->tid == 11);
 	cr_assert_eq(record->time, 1000 + number);
 	cr_assert_eq(record->period, 500);
 	cr_assert(record->has_regs);
-	for (uint64_t i = 0; i < 8; i++)
+	cr_assert_eq(record->n_chain, 2);
+	cr_assert_eq(record->chain[1], 0xffffffff82000000 + number);
+	for (uint64_t i = 0; i < 9; i++)
 		cr_assert_eq(values[i], 0x100 * (i + 1) + number);
 	cr_assert_eq(record->stack_size, used);
 	for (size_t i = 0; i < used; i++)
@@ -167,6 +172,7 @@ Test(perf_record, sample_without_registers)
 	add_u64(&maker, 3);
 	add_pair(&maker, 0, 0);
 	add_u64(&maker, 4);
+	add_u64(&maker, 0); /* no chain */
 	add_u64(&maker, PERF_SAMPLE_REGS_ABI_NONE);
 	add_u64(&maker, 0);
 	end_record(&maker, PERF_RECORD_SAMPLE, 0);
@@ -281,7 +287,10 @@ Test(perf_record, used_stack_cannot_exceed_its_size)
 	cr_assert_not(perf_record_parse(maker.bytes, maker.size, &record));
 	uint64_t huge = UINT64_MAX - 7;
 	make_sample(&maker, 1, 64, 64);
-	memcpy(maker.bytes + 8 + 6 * 8 + 8 * 8, &huge, 8);
+	memcpy(maker.bytes + 8 + 9 * 8 + 9 * 8, &huge, 8);
+	cr_assert_not(perf_record_parse(maker.bytes, maker.size, &record));
+	make_sample(&maker, 1, 64, 64);
+	memcpy(maker.bytes + 8 + 5 * 8, &huge, 8); /* the length of the chain */
 	cr_assert_not(perf_record_parse(maker.bytes, maker.size, &record));
 }
 

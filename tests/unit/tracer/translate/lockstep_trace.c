@@ -4,7 +4,7 @@
 
 #include "tracer/gate/protocol.h"
 /* tracer/gate/gate.S */
-extern const char gate_begin[], gate_record[], gate_end[];
+extern const char gate_begin[], gate_record[], gate_call_number[], gate_call_result[], gate_end[];
 #include "tracer/traffic/allocation_records.h"
 #include "tracer/traffic/trace_expand.h"
 

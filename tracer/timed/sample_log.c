@@ -9,6 +9,7 @@
 #include "tracer/timed/kernel_chains.h"
 #include "tracer/timed/sample_store.h"
 #include "tracer/timed/schedule_rows.h"
+#include "tracer/timed/wait_looks.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -22,6 +23,8 @@ enum { TURN = 64, TURN_PAUSE_US = 100 };
 
 /* Between two looks at what the kernel tells of threads and memory. */
 enum { LOOK_NS = 9000000 };
+/* Bytes of stack of a thread that is looked at. */
+enum { LOOK_STACK = 4096 };
 
 /* What a time or a sum can be in a profile (36 years of nanoseconds): the program can write any
  * number into the rings that it shares with rfprof. */
@@ -378,6 +381,32 @@ static void play_until(struct sample_log *log, uint64_t until, pthread_mutex_t *
 	renew_store(log);
 }
 
+/* Where switches are not sampled, long waits are looked at. */
+static void look_at_waits(struct sample_log *log, uint64_t time)
+{
+	uint32_t pid, tid;
+	for (size_t at = 0; schedule_next_wait(log->schedule, &at, &pid, &tid);) {
+		struct wait_look look;
+		if (!wait_look_at(pid, tid, &look, log->stack, LOOK_STACK))
+			continue;
+		const struct raw_sample sample = {.regs = look.regs,
+						  .offset = look.place.offset,
+						  .cause = look.place.cause,
+						  .has_stack = true,
+						  .stack_size = (uint16_t)look.stack_size};
+		const struct perf_record record = {.pid = pid, .tid = tid, .time = time};
+		struct event event = {.kind = EVENT_WAIT,
+				      .sample = {.wait = schedule_add_wait(log->schedule)}};
+		event.sample.number = event.sample.wait == UINT32_MAX
+					      ? UINT32_MAX
+					      : sample_store_add(log->store, &sample, log->stack);
+		if (event.sample.number == UINT32_MAX)
+			return;
+		schedule_set_wait(log->schedule, at, event.sample.wait);
+		add_event(log, &record, &event);
+	}
+}
+
 void sample_log_complete_until(const struct sampler *sampler, uint64_t time)
 {
 	struct sample_log *log = sampler->log;
@@ -385,6 +414,8 @@ void sample_log_complete_until(const struct sampler *sampler, uint64_t time)
 	schedule_play(log->schedule, time);
 	if (time - log->looked > LOOK_NS) {
 		schedule_look(log->schedule);
+		if (sampler->looks_at_waits)
+			look_at_waits(log, time);
 		usage_memory_look(log->memory);
 		log->looked = time;
 	}

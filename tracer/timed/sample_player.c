@@ -285,13 +285,15 @@ static uint32_t leaf(struct sample_player *player, uint32_t pid, const struct ra
 {
 	uint64_t none[MAX_FRAMES];
 	uint32_t frame = PROFILE_NONE;
-	if (raw->has_stack || !raw->chain)
+	const bool kernel = raw->chain || raw->offset;
+	if (raw->has_stack || !kernel)
 		frame = unwind(player, pid, raw);
 	else if (player->stacks) /* its answer is there all the same */
 		(void)stack_reader_next(player->stacks, none, MAX_FRAMES);
-	if (!raw->chain || (raw->has_stack && frame == PROFILE_NONE))
+	if (!kernel || (raw->has_stack && frame == PROFILE_NONE))
 		return frame;
-	*place = kernel_chains_place(player->sources.chains, raw->chain, raw->in_call);
+	*place = raw->offset ? (struct kernel_place){raw->offset, raw->cause}
+			     : kernel_chains_place(player->sources.chains, raw->chain, raw->in_call);
 	return profile_kernel_frame(player->profile, frame, place->offset);
 }
 

@@ -501,6 +501,7 @@ static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 		error = share_rings(sampler);
 	for (size_t i = 0; !error && i < sampler->n_cpus; i++)
 		open_waits(sampler->cpus[i], sampler, pid);
+	base->looks_at_waits = !sampler->sees_kernel;
 	sampler->polls = calloc(sampler->n_cpus + 1, sizeof(*sampler->polls));
 	if (!error && !sampler->polls)
 		error = rf_error_no_memory();

@@ -19,6 +19,9 @@ enum { FIRST_SLICE_NS = 1 << 20 };
 /* More threads than that at once are counted as so many. */
 enum { MOST_RUNNING = 4096 };
 
+/* Of shorter waits one cannot be sure that it is still the same when it is looked at. */
+#define LONG_WAIT_NS 3000000
+
 enum state { GONE, RUNNING, READY, WAITING };
 
 struct record {
@@ -31,6 +34,7 @@ struct live {
 	struct schedule_thread sums;
 	enum state state;
 	uint64_t since;
+	bool offered;              /* schedule_next_wait has told of its wait */
 	uint32_t wait;             /* of the sample before the switch, or UINT32_MAX */
 	uint64_t idle_at, busy_at; /* the clocks below when it began to wait */
 	uint64_t start_ns;         /* of what it ran: until its execve */
@@ -50,7 +54,7 @@ struct schedule {
 	struct schedule_thread *finished;
 	struct schedule_sums sums;
 	size_t n_in[WAITING + 1]; /* threads by state */
-	uint64_t now;
+	uint64_t now, played; /* time of the last record; up to which all were played */
 	uint64_t idle_ns, busy_ns; /* time in which no thread ran; running time of all */
 	size_t next_look;
 };
@@ -209,6 +213,7 @@ static void enter(struct schedule *schedule, struct live *thread, enum state sta
 		leave_state(schedule, thread);
 	thread->state = state;
 	thread->since = schedule->now;
+	thread->offered = false;
 	thread->idle_at = schedule->idle_ns;
 	thread->busy_at = schedule->busy_ns;
 	if (state != GONE)
@@ -271,6 +276,7 @@ static int compare_records(const void *left, const void *right)
 void schedule_play(struct schedule *schedule, uint64_t until)
 {
 	struct record *records = schedule->records;
+	schedule->played = until;
 	if (!schedule->n_records)
 		return;
 	qsort(records, schedule->n_records, sizeof(*records), compare_records);
@@ -279,6 +285,27 @@ void schedule_play(struct schedule *schedule, uint64_t until)
 		play(schedule, &records[n++]);
 	schedule->n_records -= n;
 	memmove(records, records + n, schedule->n_records * sizeof(*records));
+}
+
+bool schedule_next_wait(struct schedule *schedule, size_t *at, uint32_t *pid, uint32_t *tid)
+{
+	for (; *at < schedule->n_threads; ++*at) {
+		struct live *thread = &schedule->threads[*at];
+		if (thread->state != WAITING || thread->wait != UINT32_MAX || thread->offered ||
+		    schedule->played - thread->since < LONG_WAIT_NS)
+			continue;
+		thread->offered = true;
+		*pid = thread->sums.pid;
+		*tid = thread->sums.tid;
+		++*at;
+		return true;
+	}
+	return false;
+}
+
+void schedule_set_wait(struct schedule *schedule, size_t at, uint32_t wait)
+{
+	schedule->threads[at - 1].wait = wait;
 }
 
 /* ---- what the kernel tells ---- */

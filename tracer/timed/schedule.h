@@ -63,6 +63,11 @@ bool schedule_record(struct schedule *schedule, enum schedule_kind kind, uint64_
 		     uint32_t pid, uint32_t tid, uint32_t wait);
 /* A number for the wait of a sample; UINT32_MAX: no memory. */
 uint32_t schedule_add_wait(struct schedule *schedule);
+/* The next thread, from *at on, that has waited for some time without a sample, and that this was not
+ * said of before; its ids.  False: there is none. */
+bool schedule_next_wait(struct schedule *schedule, size_t *at, uint32_t *pid, uint32_t *tid);
+/* That wait has a sample all the same; `at`: behind it. */
+void schedule_set_wait(struct schedule *schedule, size_t at, uint32_t wait);
 /* Plays the records before `until`: all of them have come. */
 void schedule_play(struct schedule *schedule, uint64_t until);
 /* Asks the kernel how long each thread that lives has been ready; some of them where there are

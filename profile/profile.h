@@ -297,9 +297,11 @@ enum wait_kind {
 	N_WAIT_KINDS
 };
 
-/* Time of the kernel's work `call` (an offset in PROFILE_KERNEL_MODULE), by the program's own
- * function that called it, itself or through libraries of the system (report/account).  `function`,
- * `module`: one of them, or neither, as in struct profile_sum. */
+/* Time of the kernel's work `call` (an offset in PROFILE_KERNEL_MODULE), or of a group of functions
+ * (PROFILE_GROUPS and more), by the program's own function that called it, itself or through
+ * libraries of the system (report/account).  `function`, `module`: one of them, or neither, as in
+ * struct profile_sum. */
+#define PROFILE_GROUPS 8
 struct profile_sum_kernel {
 	uint32_t function, module, call;
 	uint64_t samples, time_ns; /* less what the samples cost */

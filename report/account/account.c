@@ -1,7 +1,7 @@
 /* Adds up threads' times. */
 #include "report/account/account.h"
 
-#include "report/model/model_runs.h"
+#include "profile/kernel_names.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -152,6 +152,8 @@ double *account_kernel_times(const struct profile *profile)
 	double *times = calloc(profile->n_functions + profile->n_modules + 1, sizeof(*times));
 	for (size_t i = 0; times && i < profile->n_sum_kernel; i++) {
 		const struct profile_sum_kernel *row = &profile->sum_kernel[i];
+		if (row->call >= PROFILE_GROUPS && row->call < KERNEL_CALLS)
+			continue;
 		times[place_of(profile, row->function, row->module)] += seconds(row->time_ns);
 	}
 	return times;

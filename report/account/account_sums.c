@@ -6,6 +6,7 @@
 #include "base/search.h"
 #include "profile/function_index.h"
 #include "profile/kernel_names.h"
+#include "report/account/groups.h"
 #include "report/account/own_function.h"
 #include "report/model/model_samples.h"
 
@@ -40,6 +41,23 @@ static int compare_kernel(const void *a, const void *b)
 	       ?: rf_compare(x->call, y->call);
 }
 
+/* What a sample is told as; 0: as its function's own. */
+static uint32_t call_of(const struct summing *summing, const struct profile_sample *sample)
+{
+	const struct profile *profile = summing->profile;
+	if (sample->frame == PROFILE_NONE)
+		return 0;
+	const uint32_t place = summing->places[sample->frame];
+	const uint32_t module = profile->frames[sample->frame].module;
+	if (profile_is_kernel_sample(profile, sample))
+		return kernel_offset(profile, sample->frame);
+	if (place >= profile->n_functions || module == PROFILE_NONE)
+		return 0;
+	const enum account_group group = account_group_of(profile->functions[place].name,
+							  profile->modules[module].name);
+	return group == GROUP_NONE ? 0 : PROFILE_GROUPS + group;
+}
+
 static struct rf_error *add_kernel(struct summing *summing)
 {
 	struct profile *profile = summing->profile;
@@ -47,13 +65,13 @@ static struct rf_error *add_kernel(struct summing *summing)
 	struct rf_error *error = NULL;
 	for (size_t i = 0; !error && i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
-		if (!profile_is_kernel_sample(profile, sample))
-			continue;
 		struct profile_sum_kernel row = {
-			.call = kernel_offset(profile, sample->frame),
+			.call = call_of(summing, sample),
 			.samples = 1,
 			.time_ns = model_sample_weight(sample, cost),
 		};
+		if (!row.call)
+			continue;
 		split_place(profile, summing->own[sample->frame], &row.function, &row.module);
 		error = rf_array_add(profile->sum_kernel, profile->n_sum_kernel,
 				     profile->cap_sum_kernel, row);
@@ -321,6 +339,16 @@ static struct rf_error *add_calls(struct summing *summing)
 	return error;
 }
 
+/* Whether somebody else stands behind the code of a frame. */
+static bool is_of_system(const struct profile *profile, const uint32_t *places, uint32_t frame)
+{
+	const uint32_t module = profile->frames[frame].module, place = places[frame];
+	return profile_is_kernel(profile, module) ||
+	       (place < profile->n_functions && module != PROFILE_NONE &&
+		account_group_of(profile->functions[place].name, profile->modules[module].name) !=
+			GROUP_NONE);
+}
+
 struct rf_error *account_summarise(struct profile *profile)
 {
 	struct rf_error *error = name_calls(profile);
@@ -331,7 +359,7 @@ struct rf_error *account_summarise(struct profile *profile)
 	summing.own = calloc(profile->n_frames + 1, sizeof(*summing.own));
 	error = summing.places && summing.own ? NULL : rf_error_no_memory();
 	for (uint32_t i = 0; !error && i < profile->n_frames; i++)
-		if (profile_is_kernel(profile, profile->frames[i].module))
+		if (is_of_system(profile, summing.places, i))
 			summing.own[i] = summing.places[own_frame(profile, summing.places, i)];
 	error = error ?: add_kernel(&summing) ?: add_waits(&summing) ?: add_calls(&summing);
 	merge_kernel(profile);

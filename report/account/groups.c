@@ -1,10 +1,6 @@
 /* Groups of functions by their names. */
 #include "report/account/groups.h"
 
-#include "profile/function_index.h"
-#include "report/account/own_function.h"
-
-#include <stdlib.h>
 #include <string.h>
 
 static bool begins(const char *text, const char *with)
@@ -111,30 +107,14 @@ enum account_group account_group_of(const char *name, const char *module)
 	return GROUP_NONE;
 }
 
-static enum account_group group_at(const struct profile *profile, uint32_t place, uint32_t frame)
-{
-	const uint32_t module = profile->frames[frame].module;
-	if (place >= profile->n_functions || module == PROFILE_NONE)
-		return GROUP_NONE;
-	return account_group_of(profile->functions[place].name, profile->modules[module].name);
-}
-
 const char *account_group_caller(const struct profile *profile, enum account_group group)
 {
-	uint32_t *places = profile->n_samples ? profile_places_of_frames(profile) : NULL;
-	uint64_t *times = places ? calloc(profile_n_places(profile) + 1, sizeof(*times)) : NULL;
-	uint32_t best = PROFILE_NONE;
-	for (size_t i = 0; times && i < profile->n_samples; i++) {
-		const struct profile_sample *sample = &profile->samples[i];
-		if (sample->frame == PROFILE_NONE ||
-		    group_at(profile, places[sample->frame], sample->frame) != group)
-			continue;
-		const uint32_t own = places[own_frame(profile, places, sample->frame)];
-		times[own] += sample->weight_ns;
-		if (best == PROFILE_NONE || times[own] > times[best])
-			best = own;
+	const struct profile_sum_kernel *most = NULL;
+	for (size_t i = 0; i < profile->n_sum_kernel; i++) {
+		const struct profile_sum_kernel *row = &profile->sum_kernel[i];
+		if (row->call == PROFILE_GROUPS + group && row->function != PROFILE_NONE &&
+		    (!most || row->time_ns > most->time_ns))
+			most = row;
 	}
-	free(places);
-	free(times);
-	return best < profile->n_functions ? profile->functions[best].name : NULL;
+	return most ? profile->functions[most->function].name : NULL;
 }

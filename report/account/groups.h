@@ -14,6 +14,5 @@ enum account_group {
 };
 
 enum account_group account_group_of(const char *name, const char *module);
-/* The program's own function that most of the samples in the group were called from; NULL: not
- * known (single samples were not loaded, or there are none). */
+/* The program's own function that most time in the group was called from; NULL: not known. */
 const char *account_group_caller(const struct profile *profile, enum account_group group);

@@ -23,13 +23,6 @@ static const struct profile_timed_run *shown_run(const struct profile *profile)
 	return NULL;
 }
 
-double model_system_s(const struct profile *profile)
-{
-	const struct profile_timed_run *run = shown_run(profile);
-	/* the kernel does not tell that of a process without its children */
-	return run && !profile_flag_fact(profile, "no_children") ? run->system_s : 0;
-}
-
 double model_unsampled_s(const struct profile *profile)
 {
 	const struct profile_timed_run *run = shown_run(profile);

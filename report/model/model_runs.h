@@ -10,8 +10,6 @@ struct model_run_time {
 	uint64_t time_ns; /* less what the samples cost */
 };
 
-/* System time of the timed run that is shown, s; 0 where it is not known. */
-double model_system_s(const struct profile *profile);
 /* User time of the timed run that is shown, s, that the kernel accounts for and no sample stands
  * for; 0 where that can be chance (below 10 %, three standard deviations and 20 ms), or where the
  * kernel's account is of more than what was sampled (--no-children, --once). */

@@ -2,7 +2,9 @@
 #include "report/reasons/advice.h"
 
 #include "base/text.h"
-#include "report/reasons/candidates.h"
+#include "report/reasons/advise_groups.h"
+#include "report/reasons/advise_kernel.h"
+#include "report/reasons/advise_threads.h"
 #include "report/reasons/reasons.h"
 
 #include <math.h>

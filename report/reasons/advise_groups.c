@@ -1,6 +1,7 @@
 /* What is one cost under many names. */
+#include "report/reasons/advise_groups.h"
+
 #include "report/account/groups.h"
-#include "report/reasons/candidates.h"
 
 static const struct {
 	const char *what, *try;

@@ -1,7 +1,8 @@
 /* What the kernel does for the program, and what it waits for in it. */
+#include "report/reasons/advise_kernel.h"
+
 #include "profile/kernel_names.h"
 #include "report/account/account_words.h"
-#include "report/reasons/candidates.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Threads that hinder each other, wait in loops, or have not the same to do. */
+#include "report/reasons/advise_threads.h"
+
 #include "base/text.h"
-#include "report/reasons/candidates.h"
 
 #include <math.h>
 

@@ -69,6 +69,8 @@ static const char *bar(double part, bool ascii)
 struct rf_error *report_strip(const struct report_view *view, FILE *stream)
 {
 	const struct account *account = view->account;
+	const size_t width = view->terminal->columns, most = width > 24 ? width - 20 : 4;
+	const int n_bars = most < STRIP_COLUMNS ? (int)most : STRIP_COLUMNS;
 	char *line = NULL;
 	size_t size;
 	if (!account->has_strip || !(account->usable_processors > 0) ||
@@ -78,8 +80,8 @@ struct rf_error *report_strip(const struct report_view *view, FILE *stream)
 	if (!text)
 		return rf_error_no_memory();
 	fputs("busy ", text);
-	for (int i = 0; i < STRIP_COLUMNS; i++) {
-		const double from = (double)i * ACCOUNT_STRIP / STRIP_COLUMNS;
+	for (int i = 0; i < n_bars; i++) {
+		const double from = (double)i * ACCOUNT_STRIP / n_bars;
 		const int bin = (int)from;
 		const double rest = from - bin;
 		const double next = bin + 1 < ACCOUNT_STRIP ? account->strip[bin + 1] : 0;

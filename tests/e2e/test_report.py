@@ -366,12 +366,12 @@ def test_files_obey_what_shapes_the_table(t):
 def test_the_command_under_the_table_works(t):
     """What the table says to type shows the page of the worst function, also of a file with a name that needs quotes."""
     path = os.path.join(t.directory, "a 'quoted' $name.rfp")
-    recorded = t.rfprof("--save", path, t.target("triad"), timeout=300)
+    recorded = t.rfprof("--save", path, t.program("three_to_one.c"), timeout=300)
     for said in [recorded.stderr.decode(), t.rfprof("report", path).stdout.decode()]:
         command = re.search("What to try: rfprof (report -f .*)", said)
         assert command, said
         words = shlex.split(command.group(1))
         page = t.rfprof(*words)
         assert words[-1] == path and page.status == 0 and words[2].encode() in page.stdout, f"{words}\n{page}"
-    unsaved = t.rfprof("--no-save", t.target("triad"), timeout=300).stderr.decode()
+    unsaved = t.rfprof("--no-save", t.program("three_to_one.c"), timeout=300).stderr.decode()
     assert "What to try: the same command with -f " in unsaved, unsaved

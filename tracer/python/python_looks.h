@@ -1,0 +1,26 @@
+/* What looks at threads have seen, kept so that little memory is enough: stacks are branches of one
+ * tree, and looks that follow each other and see the same are one row. */
+#pragma once
+
+#include "tracer/python/python_frames.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct python_looks;
+struct python_looks *python_looks_create(void);
+void python_looks_destroy(struct python_looks *looks);
+
+/* A look at a thread at `time` (CLOCK_MONOTONIC, ns), which saw these frames, the innermost first;
+ * times ascend.  What is beyond the limits, or of what memory is short, is left out. */
+void python_looks_add(struct python_looks *looks, uint32_t pid, uint32_t tid, uint64_t time,
+		      const struct python_frame *frames, size_t n, bool holds_gil);
+/* Forgets what is before `time`, but for the last of each thread. */
+void python_looks_forget(struct python_looks *looks, uint64_t time);
+
+/* The look nearest to `time`, not farther than `within_ns`: puts its frames, the innermost first,
+ * and returns how many; 0: there is none, or it saw none. */
+size_t python_looks_find(const struct python_looks *looks, uint32_t pid, uint32_t tid,
+			 uint64_t time, uint64_t within_ns,
+			 struct python_frame frames[PYTHON_MAX_FRAMES], bool *holds_gil);

@@ -8,6 +8,7 @@
 #include "report/text/cells.h"
 #include "report/text/function_page.h"
 #include "report/text/plot_text.h"
+#include "report/text/python_table.h"
 #include "report/text/report_levels.h"
 #include "report/text/report_processes.h"
 #include "report/text/table.h"
@@ -76,10 +77,11 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 {
 	const struct report_options *options = view->options;
 	const bool apart = options->processes == PROCESSES_TREE && view->model->n_processes > 1;
-	const char *hint = report_rows_hint(view);
+	const bool python = options->by == BY_PYTHON;
+	const char *hint = python ? NULL : report_rows_hint(view);
 	struct rf_error *error = report_head(view, stream);
 	if (!error && !apart)
-		error = report_functions(view, stream);
+		error = python ? report_python(view, stream) : report_functions(view, stream);
 	if (!error && hint)
 		error = terminal_sentence(view->terminal, stream, STYLE_PLAIN, "  · ", hint);
 	if (!error && !apart)

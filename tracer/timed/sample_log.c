@@ -6,6 +6,7 @@
 #include "base/search.h"
 #include "tracer/process/module_file.h"
 #include "tracer/process/perf_maps.h"
+#include "tracer/timed/python_samples.h"
 #include "tracer/timed/sample_store.h"
 
 #include <inttypes.h>
@@ -30,6 +31,7 @@ struct sample_log {
 	struct sample_store *store;
 	struct module_files *files;
 	struct perf_maps *names; /* of code made at run time */
+	struct python_stacks *python;
 	struct sample_player *player;
 	uint64_t start; /* time of the first execve */
 	uint64_t lost, throttled;
@@ -49,7 +51,9 @@ struct sample_log *sample_log_create(struct profile *profile)
 	log->store = sample_store_create();
 	log->files = module_files_create();
 	log->names = perf_maps_create();
-	log->player = log->names ? sample_player_create(log->names, profile) : NULL;
+	log->python = python_stacks_create();
+	if (log->names && log->python)
+		log->player = sample_player_create(log->names, log->python, profile);
 	if (log->store && log->files && log->player)
 		return log;
 	sample_log_destroy(log);
@@ -65,6 +69,7 @@ void sample_log_destroy(struct sample_log *log)
 	sample_player_destroy(log->player);
 	module_files_destroy(log->files);
 	perf_maps_destroy(log->names);
+	python_stacks_destroy(log->python);
 	rf_error_destroy(log->failed);
 	free(log);
 }
@@ -134,6 +139,16 @@ void sample_log_counter(void *context, const struct counter_sample *sample)
 	add_event(sampler->log, &record, &event);
 }
 
+/* Where the first byte of the file is follows from where its code is. */
+static void watch_python(struct sample_log *log, const struct perf_record *record,
+			 const struct module_file *file)
+{
+	if (!file || !file->has_file || !file->high)
+		return;
+	const uint64_t bias = record->start - module_file_vaddr(file, record->file_offset);
+	python_stacks_watch(log->python, record->pid, file->path, bias + file->low, record->time);
+}
+
 static void arrive_mapping(struct sample_log *log, const struct perf_record *record)
 {
 	struct event event = {
@@ -143,6 +158,7 @@ static void arrive_mapping(struct sample_log *log, const struct perf_record *rec
 	};
 	if (event.mapping.file && event.mapping.file->is_anonymous)
 		perf_maps_watch(log->names, record->pid);
+	watch_python(log, record, event.mapping.file);
 	if (event.mapping.file)
 		add_event(log, record, &event);
 	else
@@ -156,6 +172,8 @@ static void arrive_comm(struct sample_log *log, const struct perf_record *record
 	strncpy(event.name, record->path, sizeof(event.name) - 1);
 	if (exec && (!log->start || record->time < log->start))
 		log->start = record->time;
+	if (exec)
+		python_stacks_exec(log->python, record->pid, record->time);
 	add_event(log, record, &event);
 }
 
@@ -188,6 +206,7 @@ void sample_log_record(const struct sampler *sampler, const struct perf_record *
 		break;
 	case PERF_RECORD_FORK:
 		perf_maps_fork(log->names, record->parent_pid, record->pid);
+		python_stacks_fork(log->python, record->parent_pid, record->pid, record->time);
 		event.parent.pid = record->parent_pid;
 		event.parent.tid = record->parent_tid;
 		add_event(log, record, &event);
@@ -275,8 +294,16 @@ void sample_log_complete_until(const struct sampler *sampler, uint64_t time)
 {
 	struct sample_log *log = sampler->log;
 	perf_maps_look(log->names);
-	if (sample_store_size(log->store) + log->n_events * sizeof(*log->events) > SAMPLE_MEMORY)
-		play_until(log, time, sampler->lock);
+	python_stacks_look(log->python);
+	if (sample_store_size(log->store) + log->n_events * sizeof(*log->events) <= SAMPLE_MEMORY)
+		return;
+	play_until(log, time, sampler->lock);
+	python_stacks_forget(log->python, time > PYTHON_WITHIN_NS ? time - PYTHON_WITHIN_NS : 0);
+}
+
+bool sample_log_watches(const struct sampler *sampler)
+{
+	return python_stacks_watches(sampler->log->python);
 }
 
 /* --- the end --- */
@@ -299,6 +326,9 @@ struct rf_error *sample_log_finish(struct sample_log *log, const char *source, u
 		return error;
 	if (perf_maps_trouble(log->names))
 		profile_note_unread(profile, "perf-PID.map", perf_maps_trouble(log->names));
+	if (python_stacks_refused(log->python))
+		profile_note_unread(profile, "what Python was at",
+				    python_stacks_refused(log->python));
 	sample_player_finish(log->player, log->start);
 	profile_set_fact(profile, "time_source", "%s", source);
 	profile_set_fact(profile, "lost_samples", "%" PRIu64, log->lost);

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "tracer/process/perf_maps.h"
+#include "tracer/timed/python_samples.h"
 #include "tracer/timed/stack_reader.h"
 
 #include <string.h>
@@ -15,12 +16,14 @@ struct sample_player {
 	struct mappings *mappings;
 	struct stack_reader *stacks; /* or NULL: not known */
 	struct profile *profile;
+	struct python_samples python;
 	struct counter_place *places;
 	size_t n_places, cap_places;
 	uint8_t stack[MAX_STACK];
 };
 
-struct sample_player *sample_player_create(struct perf_maps *names, struct profile *profile)
+struct sample_player *sample_player_create(struct perf_maps *names, struct python_stacks *python,
+					   struct profile *profile)
 {
 	struct sample_player *player = calloc(1, sizeof(*player));
 	if (!player)
@@ -28,6 +31,7 @@ struct sample_player *sample_player_create(struct perf_maps *names, struct profi
 	player->names = names;
 	player->mappings = mappings_create();
 	player->profile = profile;
+	player->python = (struct python_samples){.stacks = python, .profile = profile};
 	if (player->mappings)
 		return player;
 	sample_player_destroy(player);
@@ -40,6 +44,7 @@ void sample_player_destroy(struct sample_player *player)
 		return;
 	mappings_destroy(player->mappings);
 	stack_reader_destroy(player->stacks);
+	python_samples_deinit(&player->python);
 	free(player->places);
 	free(player);
 }
@@ -282,7 +287,7 @@ static struct rf_error *play_sample(struct sample_player *player, const struct e
 	if (sample.thread == PROFILE_NONE || sample.frame == PROFILE_NONE ||
 	    !rf_array_push(to->samples, to->n_samples, to->cap_samples, sample))
 		return rf_error_no_memory();
-	return NULL;
+	return python_samples_add(&player->python, event->pid, event->tid, event->time);
 }
 
 static struct rf_error *play_counter(struct sample_player *player, const struct event *event)

@@ -47,10 +47,12 @@ struct counter_place {
 };
 
 struct perf_maps;
+struct python_stacks;
 struct sample_player;
-/* Plays into `profile`; `names`: of code made at run time; neither is owned.  NULL when memory is
- * short. */
-struct sample_player *sample_player_create(struct perf_maps *names, struct profile *profile);
+/* Plays into `profile`; `names`: of code made at run time, `python`: of interpreted code; none is
+ * owned.  NULL when memory is short. */
+struct sample_player *sample_player_create(struct perf_maps *names, struct python_stacks *python,
+					   struct profile *profile);
 void sample_player_destroy(struct sample_player *player);
 
 /* The next events are these, in the order of their times, and sample_player_end follows them: their

@@ -488,12 +488,12 @@ Test(profile, missing_and_foreign_files_are_said)
 Test(profile, a_newer_schema_says_which_and_what_to_do)
 {
 	save_sample();
-	run_sql("PRAGMA user_version = 8");
+	run_sql("PRAGMA user_version = 9");
 	struct rf_error *error = load_error();
 	cr_assert_not_null(error);
 	cr_expect_str_eq(error->hint, "update rfprof");
 	assert_error(error, RF_EFORMAT,
-		     "schema version 8, newer than the 7 that this rfprof reads");
+		     "schema version 9, newer than the 8 that this rfprof reads");
 	run_sql("PRAGMA user_version = 1");
 	assert_error(load_error(), RF_EFORMAT,
 		     "schema version 1, older than the 2 that this rfprof reads");
@@ -630,6 +630,41 @@ Test(profile, a_schema_without_what_code_shows_is_read)
 	run_sql(WITHOUT_CONFLICTS "DROP TABLE sum_code; PRAGMA user_version = 6");
 	assert_ok(profile_load_parts(file, PROFILE_SUMS, &loaded));
 	cr_expect_eq(loaded->n_sum_code, 0);
+	cr_expect_eq(loaded->n_samples, saved->n_samples);
+	profile_destroy(loaded);
+	profile_destroy(saved);
+}
+
+/* Version 7 had no Python. */
+Test(profile, a_schema_without_python_is_read)
+{
+	struct profile *saved = sample_profile(), *loaded = NULL;
+	const uint32_t sort = profile_python_function(saved, "A.sort", "a b.py", 7);
+	cr_expect_eq(profile_python_function(saved, "A.sort", "a b.py", 7), sort);
+	cr_expect_neq(profile_python_function(saved, "A.sort", "a b.py", 8), sort);
+	const uint32_t outer = profile_python_frame(saved, PROFILE_NONE, sort, 9, true);
+	const uint32_t inner = profile_python_frame(saved, outer, sort, 9, false);
+	cr_expect_eq(profile_python_frame(saved, outer, sort, 9, false), inner);
+	cr_expect_neq(profile_python_frame(saved, outer, sort, 9, true), inner);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct profile_python_sample row = {i, i ? inner : outer};
+		cr_assert(rf_array_push(saved->python_samples, saved->n_python_samples,
+					saved->cap_python_samples, row));
+	}
+	assert_ok(profile_save(saved, file));
+	assert_ok(profile_load(file, &loaded));
+	assert_same(saved, loaded);
+	profile_destroy(loaded);
+	run_sql("UPDATE python_samples SET sample_id = 1");
+	assert_error(load_error(), RF_EFORMAT, "Python of samples is out of order");
+	run_sql("UPDATE python_samples SET sample_id = id; UPDATE python_frames SET parent_id = 1 "
+		"WHERE id = 1");
+	assert_error(load_error(), RF_EFORMAT, "parent_id that is not there");
+	run_sql("DROP TABLE python_samples; DROP TABLE python_frames; DROP TABLE python_functions; "
+		"PRAGMA user_version = 7");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(
+		loaded->n_python_functions + loaded->n_python_frames + loaded->n_python_samples, 0);
 	cr_expect_eq(loaded->n_samples, saved->n_samples);
 	profile_destroy(loaded);
 	profile_destroy(saved);

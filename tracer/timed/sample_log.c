@@ -19,6 +19,9 @@ static const size_t SAMPLE_MEMORY = (size_t)512 << 20;
 /* Records played at a time where others write to the profile, and the pause for them behind it. */
 enum { TURN = 64, TURN_PAUSE_US = 100 };
 
+/* One look at Python in so many may be torn without a word. */
+enum { MOST_TORN = 20 };
+
 /* What a time or a sum can be in a profile (36 years of nanoseconds): the program can write any
  * number into the rings that it shares with rfprof. */
 #define MOST (UINT64_C(1) << 60)
@@ -316,6 +319,22 @@ static uint64_t mean_weight(const struct profile *profile)
 	return profile->n_samples ? sum / profile->n_samples : 0;
 }
 
+/* What of Python is missing. */
+static void note_python(const struct sample_log *log)
+{
+	uint64_t looks, torn;
+	const char *refused = python_stacks_refused(log->python);
+	python_stacks_counts(log->python, &looks, &torn);
+	if (refused)
+		profile_note_unread(log->profile, "what Python was at", refused);
+	if (torn > looks / MOST_TORN)
+		profile_add_note(log->profile,
+				 "%.0f %% of the looks at threads of Python saw them change and "
+				 "gave nothing: samples have the Python stack of another moment, "
+				 "or none",
+				 100 * (double)torn / (double)looks);
+}
+
 struct rf_error *sample_log_finish(struct sample_log *log, const char *source, uint64_t period_ns)
 {
 	struct profile *profile = log->profile;
@@ -326,9 +345,7 @@ struct rf_error *sample_log_finish(struct sample_log *log, const char *source, u
 		return error;
 	if (perf_maps_trouble(log->names))
 		profile_note_unread(profile, "perf-PID.map", perf_maps_trouble(log->names));
-	if (python_stacks_refused(log->python))
-		profile_note_unread(profile, "what Python was at",
-				    python_stacks_refused(log->python));
+	note_python(log);
 	sample_player_finish(log->player, log->start);
 	profile_set_fact(profile, "time_source", "%s", source);
 	profile_set_fact(profile, "lost_samples", "%" PRIu64, log->lost);

@@ -646,6 +646,8 @@ Test(profile, a_schema_without_python_is_read)
 	const uint32_t inner = profile_python_frame(saved, outer, sort, 9, false);
 	cr_expect_eq(profile_python_frame(saved, outer, sort, 9, false), inner);
 	cr_expect_neq(profile_python_frame(saved, outer, sort, 9, true), inner);
+	const struct profile_sample again = saved->samples[0];
+	cr_assert(rf_array_push(saved->samples, saved->n_samples, saved->cap_samples, again));
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct profile_python_sample row = {i, i ? inner : outer};
 		cr_assert(rf_array_push(saved->python_samples, saved->n_python_samples,

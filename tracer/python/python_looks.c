@@ -26,7 +26,7 @@ struct node {
 struct run {
 	uint64_t first, last;
 	uint32_t leaf; /* a node, or NO_NODE: no frames */
-	bool holds_gil;
+	bool holds_gil, is_sure;
 };
 
 struct thread {
@@ -127,10 +127,22 @@ void python_looks_add(struct python_looks *looks, uint32_t pid, uint32_t tid, ui
 		last->last = time;
 		return;
 	}
-	const struct run fresh = {time, time, leaf, holds_gil};
+	const struct run fresh = {
+		.first = time, .last = time, .leaf = leaf, .holds_gil = holds_gil};
 	if (looks->n_runs < MAX_RUNS &&
 	    rf_array_push(thread->runs, thread->n_runs, thread->cap_runs, fresh))
 		looks->n_runs++;
+}
+
+void python_looks_ran(struct python_looks *looks, uint32_t pid, uint32_t tid, uint64_t from,
+		      uint64_t to)
+{
+	const struct thread *thread = find_thread(looks, pid, tid);
+	if (!thread)
+		return;
+	for (size_t n = rf_search(thread->n_runs, i, thread->runs[i].last < from);
+	     n < thread->n_runs && thread->runs[n].first <= to; n++)
+		thread->runs[n].is_sure = true;
 }
 
 void python_looks_forget(struct python_looks *looks, uint64_t time)
@@ -152,20 +164,36 @@ static uint64_t distance(const struct run *run, uint64_t time)
 	return time < run->first ? run->first - time : time > run->last ? time - run->last : 0;
 }
 
+/* Of two rows, or NULL, the better one for a time: sure before nearer. */
+static const struct run *better(const struct run *best, const struct run *run, uint64_t time,
+				uint64_t within_ns)
+{
+	if (distance(run, time) > within_ns)
+		return best;
+	if (!best || run->is_sure != best->is_sure)
+		return !best || run->is_sure ? run : best;
+	return distance(run, time) < distance(best, time) ? run : best;
+}
+
+static const struct run *nearest(const struct thread *thread, uint64_t time, uint64_t within_ns)
+{
+	const struct run *best = NULL, *runs = thread->runs;
+	const size_t n = rf_search(thread->n_runs, i, runs[i].last < time);
+	for (size_t i = n; i < thread->n_runs && distance(&runs[i], time) <= within_ns; i++)
+		best = better(best, &runs[i], time, within_ns);
+	for (size_t i = n; i-- > 0 && distance(&runs[i], time) <= within_ns;)
+		best = better(best, &runs[i], time, within_ns);
+	return best;
+}
+
 size_t python_looks_find(const struct python_looks *looks, uint32_t pid, uint32_t tid,
 			 uint64_t time, uint64_t within_ns,
 			 struct python_frame frames[PYTHON_MAX_FRAMES], bool *holds_gil)
 {
 	const struct thread *thread = find_thread(looks, pid, tid);
 	size_t count = 0;
-	if (!thread || !thread->n_runs)
-		return 0;
-	size_t n = rf_search(thread->n_runs, i, thread->runs[i].last < time);
-	if (n == thread->n_runs ||
-	    (n && distance(&thread->runs[n - 1], time) < distance(&thread->runs[n], time)))
-		n--;
-	const struct run *run = &thread->runs[n];
-	if (distance(run, time) > within_ns)
+	const struct run *run = thread ? nearest(thread, time, within_ns) : NULL;
+	if (!run)
 		return 0;
 	for (uint32_t at = run->leaf; at != NO_NODE && count < PYTHON_MAX_FRAMES;
 	     at = looks->nodes[at].caller)

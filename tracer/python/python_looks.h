@@ -16,10 +16,15 @@ void python_looks_destroy(struct python_looks *looks);
  * times ascend.  What is beyond the limits, or of what memory is short, is left out. */
 void python_looks_add(struct python_looks *looks, uint32_t pid, uint32_t tid, uint64_t time,
 		      const struct python_frame *frames, size_t n, bool holds_gil);
+/* The thread was on a processor from `from` to `to` without a break: looks at that time are sure,
+ * others may have seen it wait for one. */
+void python_looks_ran(struct python_looks *looks, uint32_t pid, uint32_t tid, uint64_t from,
+		      uint64_t to);
 /* Forgets what is before `time`, but for the last of each thread. */
 void python_looks_forget(struct python_looks *looks, uint64_t time);
 
-/* The look nearest to `time`, not farther than `within_ns`: puts its frames, the innermost first,
+/* The look nearest to `time`, not farther than `within_ns`, among the sure ones, and where there is
+ * none among the others: puts its frames, the innermost first,
  * and returns how many; 0: there is none, or it saw none. */
 size_t python_looks_find(const struct python_looks *looks, uint32_t pid, uint32_t tid,
 			 uint64_t time, uint64_t within_ns,

@@ -7,6 +7,7 @@
 #include "tracer/python/python_looks.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <linux/sched/types.h>
 #include <stdio.h>
@@ -219,6 +220,22 @@ static struct python_thread_hint *get_hint(struct python_stacks *stacks, uint32_
 	return &stacks->hints[stacks->n_hints - 1];
 }
 
+/* Whether a thread runs, or waits for nothing but a processor; what sleeps has no samples, which
+ * those of the same thread before and after are to be kept from. */
+static bool wants_processor(uint32_t pid, uint32_t tid)
+{
+	static const char running[] = "running";
+	char path[64], text[sizeof(running)] = "";
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/syscall", pid, tid);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return true; /* nobody knows */
+	const ssize_t n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	errno = 0;
+	return n <= 0 || strcmp(text, running) == 0;
+}
+
 /* Looks at one thread; returns the next one's state, 0 at the end. */
 static uint64_t look_at_thread(struct python_stacks *stacks, const struct watched *item,
 			       uint64_t thread, uint64_t gil_holder)
@@ -236,7 +253,8 @@ static uint64_t look_at_thread(struct python_stacks *stacks, const struct watche
 	stacks->n_looks++;
 	if (result == WALK_TORN)
 		stacks->n_torn++;
-	else if (tid && tid <= INT32_MAX)
+	else if (tid && tid <= INT32_MAX &&
+		 (thread == gil_holder || wants_processor(item->pid, (uint32_t)tid)))
 		python_looks_add(stacks->looks, item->pid, (uint32_t)tid, clock_now_ns(),
 				 walker->frames, n, thread == gil_holder);
 	return python_u64(walker->state, layout->thread_next);
@@ -330,6 +348,12 @@ void python_stacks_look(struct python_stacks *stacks)
 void python_stacks_forget(struct python_stacks *stacks, uint64_t time)
 {
 	python_looks_forget(stacks->looks, time);
+}
+
+void python_stacks_ran(struct python_stacks *stacks, uint32_t pid, uint32_t tid, uint64_t from,
+		       uint64_t to)
+{
+	python_looks_ran(stacks->looks, pid, tid, from, to);
 }
 
 size_t python_stacks_find(struct python_stacks *stacks, uint32_t pid, uint32_t tid, uint64_t time,

@@ -39,7 +39,13 @@ void python_stacks_look(struct python_stacks *stacks);
 /* What is before `time` is not asked for any more. */
 void python_stacks_forget(struct python_stacks *stacks, uint64_t time);
 
-/* The look at a thread nearest to `time`, not farther than `within_ns`; returns the number of its
+/* A thread was on a processor from `from` to `to` without a break.  Looks at such times are sure.
+ * Others may have seen it while it waited for a processor, which takes no time of it and is at some
+ * places of a program, such as system calls, more often than at others. */
+void python_stacks_ran(struct python_stacks *stacks, uint32_t pid, uint32_t tid, uint64_t from,
+		       uint64_t to);
+/* The look at a thread nearest to `time`, not farther than `within_ns`, a sure one if there is one;
+ * returns the number of its
  * frames, and in *frames these, the innermost first, until the next call.  0: there is none, or no
  * Python was running.  *holds_gil: the thread had the interpreter's lock, so that it was this one
  * that ran Python. */

@@ -286,6 +286,11 @@ static void play_until(struct sample_log *log, uint64_t until, pthread_mutex_t *
 			usleep(TURN_PAUSE_US); /* an unlocked mutex goes to who is awake */
 		}
 	}
+	if (lock)
+		pthread_mutex_lock(lock);
+	note_failure(log, sample_player_join_python(log->player));
+	if (lock)
+		pthread_mutex_unlock(lock);
 	sample_player_end(log->player);
 	log->n_events -= n;
 	if (log->n_events)

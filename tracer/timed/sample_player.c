@@ -71,6 +71,11 @@ void sample_player_end(struct sample_player *player)
 	player->stacks = NULL;
 }
 
+struct rf_error *sample_player_join_python(struct sample_player *player)
+{
+	return python_samples_join(&player->python);
+}
+
 static uint64_t since(uint64_t start, uint64_t time)
 {
 	return time > start ? time - start : 0;
@@ -287,7 +292,8 @@ static struct rf_error *play_sample(struct sample_player *player, const struct e
 	if (sample.thread == PROFILE_NONE || sample.frame == PROFILE_NONE ||
 	    !rf_array_push(to->samples, to->n_samples, to->cap_samples, sample))
 		return rf_error_no_memory();
-	return python_samples_add(&player->python, event->pid, event->tid, event->time);
+	return python_samples_add(&player->python, event->pid, event->tid, event->time,
+				  raw.weight_ns);
 }
 
 static struct rf_error *play_counter(struct sample_player *player, const struct event *event)

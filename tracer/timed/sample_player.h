@@ -67,6 +67,9 @@ void sample_player_end(struct sample_player *player);
 struct rf_error *sample_player_play(struct sample_player *player, const struct event *event,
 				    const struct sample_store *store);
 
+/* Joins what Python was at to the samples that were played.  An error says that memory is short. */
+struct rf_error *sample_player_join_python(struct sample_player *player);
+
 /* All has been played: times, which were those of CLOCK_MONOTONIC, become those since `start`. */
 void sample_player_finish(struct sample_player *player, uint64_t start);
 

@@ -23,6 +23,23 @@ static void expect_stack(unsigned kind, const struct python_frame *found, size_t
 			  found[i].is_entry == frames[i].is_entry);
 }
 
+/* One that is not sure counts only where no other is near enough. */
+Test(python_looks, sure_ones_first)
+{
+	struct python_looks *looks = python_looks_create();
+	struct python_frame frames[PYTHON_MAX_FRAMES];
+	bool holds_gil;
+	stack_of(1, frames);
+	python_looks_add(looks, 7, 8, 1000, frames, DEPTH, true);
+	stack_of(2, frames);
+	python_looks_add(looks, 7, 8, 1100, frames, DEPTH, true);
+	python_looks_ran(looks, 7, 8, 990, 1050);
+	expect_stack(1, frames, python_looks_find(looks, 7, 8, 1099, 100, frames, &holds_gil));
+	expect_stack(2, frames, python_looks_find(looks, 7, 8, 1101, 100, frames, &holds_gil));
+	cr_expect_eq(python_looks_find(looks, 7, 8, 1300, 100, frames, &holds_gil), 0);
+	python_looks_destroy(looks);
+}
+
 Test(python_looks, nearest_one)
 {
 	static uint64_t times[N_LOOKS];

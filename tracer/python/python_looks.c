@@ -142,7 +142,9 @@ void python_looks_ran(struct python_looks *looks, uint32_t pid, uint32_t tid, ui
 		return;
 	for (size_t n = rf_search(thread->n_runs, i, thread->runs[i].last < from);
 	     n < thread->n_runs && thread->runs[n].first <= to; n++)
-		thread->runs[n].is_sure = true;
+		/* between its first and its last look nobody knows when there was one */
+		thread->runs[n].is_sure |=
+			thread->runs[n].first >= from || thread->runs[n].last <= to;
 }
 
 void python_looks_forget(struct python_looks *looks, uint64_t time)
@@ -168,7 +170,7 @@ static uint64_t distance(const struct run *run, uint64_t time)
 static const struct run *better(const struct run *best, const struct run *run, uint64_t time,
 				uint64_t within_ns)
 {
-	if (distance(run, time) > within_ns)
+	if (distance(run, time) > (run->is_sure ? within_ns : within_ns / PYTHON_SURE_FACTOR))
 		return best;
 	if (!best || run->is_sure != best->is_sure)
 		return !best || run->is_sure ? run : best;
@@ -192,7 +194,8 @@ size_t python_looks_find(const struct python_looks *looks, uint32_t pid, uint32_
 {
 	const struct thread *thread = find_thread(looks, pid, tid);
 	size_t count = 0;
-	const struct run *run = thread ? nearest(thread, time, within_ns) : NULL;
+	const struct run *run =
+		thread ? nearest(thread, time, within_ns * PYTHON_SURE_FACTOR) : NULL;
 	if (!run)
 		return 0;
 	for (uint32_t at = run->leaf; at != NO_NODE && count < PYTHON_MAX_FRAMES;

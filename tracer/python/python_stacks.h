@@ -44,8 +44,8 @@ void python_stacks_forget(struct python_stacks *stacks, uint64_t time);
  * places of a program, such as system calls, more often than at others. */
 void python_stacks_ran(struct python_stacks *stacks, uint32_t pid, uint32_t tid, uint64_t from,
 		       uint64_t to);
-/* The look at a thread nearest to `time`, not farther than `within_ns`, a sure one if there is one;
- * returns the number of its
+/* The look at a thread nearest to `time`, a sure one not farther than 20 times `within_ns` if
+ * there is one, else another one not farther than `within_ns`; returns the number of its
  * frames, and in *frames these, the innermost first, until the next call.  0: there is none, or no
  * Python was running.  *holds_gil: the thread had the interpreter's lock, so that it was this one
  * that ran Python. */

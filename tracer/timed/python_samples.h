@@ -8,8 +8,10 @@
 
 #include <stdint.h>
 
-/* How far a look may be from a sample: half again as far as looks are from each other. */
+/* How far a look may be from a sample: half again as far as looks are from each other.  Sure ones
+ * may be farther (python_stacks_find): no sample asks for what is PYTHON_KEPT_NS before it. */
 #define PYTHON_WITHIN_NS UINT64_C(15000000)
+#define PYTHON_KEPT_NS (PYTHON_WITHIN_NS * 20)
 
 struct python_sample {
 	uint32_t row; /* of the profile's samples */

@@ -306,7 +306,7 @@ void sample_log_complete_until(const struct sampler *sampler, uint64_t time)
 	if (sample_store_size(log->store) + log->n_events * sizeof(*log->events) <= SAMPLE_MEMORY)
 		return;
 	play_until(log, time, sampler->lock);
-	python_stacks_forget(log->python, time > PYTHON_WITHIN_NS ? time - PYTHON_WITHIN_NS : 0);
+	python_stacks_forget(log->python, time > PYTHON_KEPT_NS ? time - PYTHON_KEPT_NS : 0);
 }
 
 bool sample_log_watches(const struct sampler *sampler)

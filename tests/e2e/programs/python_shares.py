@@ -97,9 +97,9 @@ def fork_shares(seconds):
     start = time.process_time()
     while time.process_time() < start + seconds / 2:
         if child:
-            counts(30000)
+            counts(600000)
         else:
-            drains(3000)
+            drains(30000)
     if not child:
         os._exit(0)
     os.waitpid(child, 0)

@@ -35,8 +35,12 @@ Test(python_looks, sure_ones_first)
 	python_looks_add(looks, 7, 8, 1100, frames, DEPTH, true);
 	python_looks_ran(looks, 7, 8, 990, 1050);
 	expect_stack(1, frames, python_looks_find(looks, 7, 8, 1099, 100, frames, &holds_gil));
-	expect_stack(2, frames, python_looks_find(looks, 7, 8, 1101, 100, frames, &holds_gil));
-	cr_expect_eq(python_looks_find(looks, 7, 8, 1300, 100, frames, &holds_gil), 0);
+	expect_stack(1, frames, python_looks_find(looks, 7, 8, 3000, 100, frames, &holds_gil));
+	cr_expect_eq(python_looks_find(looks, 7, 8, 3001, 100, frames, &holds_gil), 0);
+	stack_of(3, frames);
+	python_looks_add(looks, 7, 8, 4000, frames, DEPTH, true);
+	expect_stack(3, frames, python_looks_find(looks, 7, 8, 4100, 100, frames, &holds_gil));
+	cr_expect_eq(python_looks_find(looks, 7, 8, 4101, 100, frames, &holds_gil), 0);
 	python_looks_destroy(looks);
 }
 

@@ -10,8 +10,9 @@ from harness import PROGRAMS, need_command, need_samples, text
 
 PROGRAM = os.path.join(PROGRAMS, "python_shares.py")
 PYTHON = "/usr/bin/python3"
-# Looks are 10 ms apart: of 2.5 s there are 250.
-SECONDS, TOLERANCE = 2.5, 0.08
+# Looks are 10 ms apart: of 2.5 s there are 250.  Where others want the processors too a few dozen are sure, and the
+# standard deviation of a share is up to 0.06.
+SECONDS, TOLERANCE = 2.5, 0.12
 
 
 def python():

@@ -329,6 +329,26 @@ uint32_t profile_inlined_call(struct profile *profile, uint32_t parent, uint32_t
 			   &(struct profile_inlined_call){parent, function, line, (char *)file});
 }
 
+uint32_t profile_python_function(struct profile *profile, const char *name, const char *file,
+				 uint32_t line)
+{
+	static const struct row_key key = {PYTHON_FUNCTIONS,
+					   sizeof(line),
+					   2,
+					   {offsetof(struct profile_python_function, name),
+					    offsetof(struct profile_python_function, file)}};
+	return find_or_add(profile, &key,
+			   &(struct profile_python_function){line, (char *)name, (char *)file});
+}
+
+uint32_t profile_python_frame(struct profile *profile, uint32_t parent, uint32_t function,
+			      uint32_t line, bool entry)
+{
+	static const struct row_key key = {PYTHON_FRAMES, sizeof(struct profile_python_frame)};
+	return find_or_add(profile, &key,
+			   &(struct profile_python_frame){parent, function, line, entry});
+}
+
 struct rf_error *profile_add_counter(struct profile *profile, const char *quantity,
 				     const char *event, const struct profile_counter *given,
 				     const char *why)

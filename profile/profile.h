@@ -330,6 +330,30 @@ struct profile_sum_call {
 	uint64_t n, failed, bytes;
 };
 
+/* A function of an interpreted program: Python. */
+struct profile_python_function {
+	uint32_t line; /* of its definition, or 0 */
+	char *name;    /* qualified: "Class.method" */
+	char *file;    /* as the program was told it, or "<string>" and the like */
+};
+
+/* Its frames as a tree, as those of machine code. */
+struct profile_python_frame {
+	uint32_t parent; /* an earlier row, or PROFILE_NONE */
+	uint32_t function;
+	uint32_t line; /* that it was at, or 0 */
+	/* the first one of a call of the interpreter from C: it stands for one frame of
+	 * _PyEval_EvalFrameDefault, with those that it has called directly */
+	uint32_t entry; /* 0 or 1 */
+};
+
+/* What Python was at when a sample was taken, as it was looked at nearest in time.  By sample, one
+ * row at most for each. */
+struct profile_python_sample {
+	uint32_t sample;
+	uint32_t frame; /* leaf, in python_frames */
+};
+
 /* A timed run: of a program that was run several times (--repeat) there are as many.  What else the
  * profile has of a timed run, samples, stacks, threads and counters, is of the one that is `shown`:
  * its time is the median, or of two in the middle the shorter one. */
@@ -468,6 +492,12 @@ uint32_t profile_inlined_function(struct profile *profile, uint32_t module, cons
 				  const char *file, uint32_t line);
 uint32_t profile_inlined_call(struct profile *profile, uint32_t parent, uint32_t function,
 			      const char *file, uint32_t line);
+
+uint32_t profile_python_function(struct profile *profile, const char *name, const char *file,
+				 uint32_t line);
+/* Child frame of `parent`, as profile_frame. */
+uint32_t profile_python_frame(struct profile *profile, uint32_t parent, uint32_t function,
+			      uint32_t line, bool entry);
 
 /* The process with that id, find-or-add.  A new one has nothing but its id; its parent is `parent`.
  */

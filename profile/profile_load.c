@@ -306,15 +306,17 @@ static bool flop_known(const struct profile *profile)
 	return true;
 }
 
-/* What a sample costs is in proportion to its call path. */
-static struct rf_error *check_call_paths(const struct profile *profile, const char *path)
+/* What a sample costs is in proportion to its call path.  `frames`: rows that begin with their
+ * parent, of `size` bytes each. */
+static struct rf_error *check_call_paths(const void *frames, size_t size, size_t n,
+					 const char *path)
 {
-	uint32_t *length = malloc((profile->n_frames + 1) * sizeof(*length));
+	uint32_t *length = malloc((n + 1) * sizeof(*length));
 	bool right = true;
 	if (!length)
 		return no_memory(path);
-	for (size_t i = 0; right && i < profile->n_frames; i++) {
-		const uint32_t parent = profile->frames[i].parent;
+	for (size_t i = 0; right && i < n; i++) {
+		const uint32_t parent = *(const uint32_t *)((const char *)frames + i * size);
 		length[i] = parent == PROFILE_NONE ? 1 : length[parent] + 1;
 		right = length[i] <= PROFILE_MAX_FRAMES;
 	}
@@ -322,12 +324,23 @@ static struct rf_error *check_call_paths(const struct profile *profile, const ch
 	return right ? NULL : profile_file_damaged(path, "a call path is longer than any can be");
 }
 
+static bool python_in_order(const struct profile *profile)
+{
+	for (size_t i = 1; i < profile->n_python_samples; i++)
+		if (profile->python_samples[i].sample <= profile->python_samples[i - 1].sample)
+			return false;
+	return true;
+}
+
 /* Each row refers only to rows that are there (a parent to an earlier one), call paths are not too
  * long, code ends behind its start, inlined code is in order, runs are not too many, sums are of
  * known kinds of flop, and what is added up is not too much. */
 static struct rf_error *check_profile(const struct profile *profile, const char *path)
 {
-	struct rf_error *error = check_columns(profile, path) ?: check_call_paths(profile, path);
+	struct rf_error *error = check_columns(profile, path)
+		?: check_call_paths(profile->frames, sizeof(*profile->frames), profile->n_frames, path)
+		?: check_call_paths(profile->python_frames, sizeof(*profile->python_frames),
+				    profile->n_python_frames, path);
 	if (error)
 		return error;
 	for (size_t i = 0; i < profile->n_functions; i++)
@@ -338,6 +351,8 @@ static struct rf_error *check_profile(const struct profile *profile, const char 
 			return profile_file_damaged(path, "a source line ends before it starts");
 	if (!inlined_in_order(profile))
 		return profile_file_damaged(path, "inlined code overlaps or is out of order");
+	if (!python_in_order(profile))
+		return profile_file_damaged(path, "Python of samples is out of order");
 	if (profile->n_timed_runs > PROFILE_MAX_RUNS)
 		return profile_file_damaged(path, "more timed runs than there can be");
 	if (!flop_known(profile))

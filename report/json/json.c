@@ -5,6 +5,7 @@
 #include "report/json/json_account.h"
 #include "report/json/json_function.h"
 #include "report/json/json_items.h"
+#include "report/json/json_python.h"
 #include "report/json/json_roofs.h"
 #include "report/json/json_traffic.h"
 #include "report/json/json_writer.h"
@@ -343,6 +344,7 @@ struct rf_error *report_json(const struct report_view *view, FILE *stream)
 	put_array(out, "functions");
 	struct rf_error *error = json_put_items(&out, 1, view->n_rank, put_function, (void *)view);
 	put_end(out);
+	error = error ?: report_json_python(out, "python", view);
 	put_end(out);
 	const bool done = json_writer_destroy(out); /* writing errors show in the stream */
 	putc('\n', stream);

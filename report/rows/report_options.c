@@ -18,7 +18,7 @@ const struct rf_word report_by_words[] = {
 	{"loop", BY_LOOP},         {"line", BY_LINE},
 	{"module", BY_MODULE},     {"thread", BY_THREAD},
 	{"process", BY_PROCESS},   {"call-path", BY_CALL_PATH},
-	{"wait", BY_WAIT},         {NULL, 0},
+	{"python", BY_PYTHON},     {"wait", BY_WAIT},         {NULL, 0},
 };
 
 const struct rf_word report_color_words[] = {
@@ -49,6 +49,12 @@ bool report_share_parse(const char *word, double *share)
 
 /* ---- what goes together ---- */
 
+static const char *const export_names[] = {
+#define EXPORT(name, writer, check, help) [EXPORT_##name] = "--" #name,
+#include "report/rows/export_formats.def"
+#undef EXPORT
+};
+
 bool report_is_stdout(const char *path)
 {
 	return path && strcmp(path, "-") == 0;
@@ -65,23 +71,38 @@ size_t report_stdout_files(const struct report_options *options)
 
 bool report_is_shaped(const struct report_options *options)
 {
-	const bool whole = options->by == BY_FUNCTION || options->by == BY_WAIT;
+	const bool whole = options->by == BY_FUNCTION || options->by == BY_WAIT ||
+			   options->by == BY_PYTHON;
 	return !whole || options->focus || options->ignore || options->min_share > 0;
+}
+
+/* Its table, and the list in JSON, are all that shows it. */
+static struct rf_error *check_python(const struct report_options *options)
+{
+	if (options->focus || options->ignore || options->min_share > 0)
+		return rf_error_create(RF_EINPUT, "--json has all Python functions",
+				       "--focus, --ignore and --min are not about --by=python");
+	for (size_t i = 0; i < N_EXPORTS; i++)
+		if (options->exports.of[i])
+			return rf_error_create(RF_EINPUT, "--json has all Python functions",
+					       "%s has no --by=python", export_names[i]);
+	if (options->svg_path || options->html_path)
+		return rf_error_create(RF_EINPUT, "--json has all Python functions",
+				       "%s has no --by=python",
+				       options->svg_path ? "--svg" : "--html");
+	return NULL;
 }
 
 struct rf_error *report_shape_check(const struct report_options *options)
 {
-	static const char *const names[] = {
-#define EXPORT(name, writer, check, help) [EXPORT_##name] = "--" #name,
-#include "report/rows/export_formats.def"
-#undef EXPORT
-	};
 	const char *refused = options->html_path ? "--html" : NULL;
+	if (options->by == BY_PYTHON)
+		return check_python(options);
 	if (!report_is_shaped(options))
 		return NULL;
 	for (size_t i = 0; i < N_EXPORTS; i++)
 		if (options->exports.of[i] && i != EXPORT_csv && i != EXPORT_png)
-			refused = names[i];
+			refused = export_names[i];
 	if (refused)
 		return rf_error_create(
 			RF_EINPUT,
@@ -107,7 +128,8 @@ struct rf_error *report_shape_check(const struct report_options *options)
 bool report_from_sums(const struct report_options *options)
 {
 	bool details = options->json_path || options->html_path || options->function ||
-		       report_is_shaped(options) || options->processes == PROCESSES_TREE;
+		       report_is_shaped(options) || options->by == BY_PYTHON ||
+		       options->processes == PROCESSES_TREE;
 	for (size_t i = 0; i < N_EXPORTS; i++)
 		details |= options->exports.of[i] && i != EXPORT_csv && i != EXPORT_png;
 	return !details;

@@ -37,6 +37,7 @@ enum report_by {
 	BY_PROCESS,
 	BY_CALL_PATH,
 	BY_INLINED,
+	BY_PYTHON, /* a table of its own, beside the functions of machine code */
 	BY_WAIT /* a table of its own in the terminal; elsewhere as BY_FUNCTION */
 };
 
@@ -79,9 +80,11 @@ size_t report_stdout_files(const struct report_options *options);
 
 /* "5%", "5 %" or "5" → 0.05; false for what is not a number from 0 to 100. */
 bool report_share_parse(const char *word, double *share);
-/* Whether rows are not simply all functions: --by, --focus, --ignore or --min are given. */
+/* Whether rows are not simply all functions: --by, --focus, --ignore or --min are given.  Python
+ * has its own rows. */
 bool report_is_shaped(const struct report_options *options);
-/* Refuses files that --by, --focus, --ignore and --min have no meaning for. */
+/* Refuses files that --by, --focus, --ignore and --min have no meaning for, and what has none for
+ * Python. */
 struct rf_error *report_shape_check(const struct report_options *options);
 /* Whether a profile's sums are enough for what is asked for (PROFILE_SUMS). */
 bool report_from_sums(const struct report_options *options);

@@ -302,6 +302,7 @@ static struct rf_error *print_part(const struct report_view *view, const struct 
 {
 	struct output output = {view->terminal, stream};
 	struct profile part = *view->profile;
+	part.n_python_samples = 0; /* they have the numbers of all samples */
 	bool *threads = threads_of(view, tree, node);
 	if (!threads)
 		return rf_error_no_memory();

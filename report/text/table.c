@@ -205,6 +205,7 @@ static const char *row_word(const struct report_view *view, bool many)
 		[BY_PROCESS] = {"process", "processes"},
 		[BY_CALL_PATH] = {"call path", "call paths"},
 		[BY_INLINED] = {"function", "functions"},
+		[BY_PYTHON] = {"function", "functions"},
 	};
 	return words[view->shaped ? view->options->by : BY_FUNCTION][many];
 }

@@ -7,6 +7,7 @@
 #include "report/reasons/notes.h"
 #include "report/text/function_page.h"
 #include "report/text/plot_text.h"
+#include "report/text/python_table.h"
 #include "report/text/report_account.h"
 #include "report/text/report_levels.h"
 #include "report/text/report_processes.h"
@@ -34,13 +35,14 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 {
 	const struct report_options *options = view->options;
 	const bool apart = options->processes == PROCESSES_TREE && view->model->n_processes > 1;
-	const char *hint = report_rows_hint(view);
+	const bool python = options->by == BY_PYTHON;
+	const char *hint = python ? NULL : report_rows_hint(view);
 	struct rf_error *error = report_head(view, stream);
 	error = error ?: report_strip(view, stream);
 	if (!error && options->by == BY_WAIT)
 		error = report_waits(view, stream);
 	else if (!error && !apart)
-		error = report_functions(view, stream);
+		error = python ? report_python(view, stream) : report_functions(view, stream);
 	if (!error && hint)
 		error = terminal_sentence(view->terminal, stream, STYLE_PLAIN, "  · ", hint);
 	if (!error && !apart)

@@ -7,6 +7,7 @@
 #include "tracer/process/module_file.h"
 #include "tracer/process/perf_maps.h"
 #include "tracer/timed/kernel_chains.h"
+#include "tracer/timed/python_samples.h"
 #include "tracer/timed/sample_store.h"
 #include "tracer/timed/schedule_rows.h"
 #include "tracer/timed/wait_looks.h"
@@ -25,6 +26,8 @@ enum { TURN = 64, TURN_PAUSE_US = 100 };
 enum { LOOK_NS = 9000000 };
 /* Bytes of stack of a thread that is looked at. */
 enum { LOOK_STACK = 4096 };
+/* One look at Python in so many may be torn without a word. */
+enum { MOST_TORN = 20 };
 
 /* What a time or a sum can be in a profile (36 years of nanoseconds): the program can write any
  * number into the rings that it shares with rfprof. */
@@ -41,6 +44,7 @@ struct sample_log {
 	struct kernel_chains *chains;
 	struct schedule *schedule;
 	struct usage_memory *memory;
+	struct python_stacks *python;
 	struct sample_player *player;
 	uint64_t start;  /* time of the first execve */
 	uint64_t looked; /* when the files of processes were looked at last */
@@ -60,8 +64,9 @@ static bool create_parts(struct sample_log *log, struct kept_store *kept)
 	log->chains = kernel_chains_create(kept);
 	log->schedule = schedule_create();
 	log->memory = usage_memory_create();
+	log->python = python_stacks_create();
 	return log->store && log->files && log->names && log->chains && log->schedule &&
-	       log->memory;
+	       log->memory && log->python;
 }
 
 struct sample_log *sample_log_create(struct profile *profile, struct kept_store *kept)
@@ -71,7 +76,8 @@ struct sample_log *sample_log_create(struct profile *profile, struct kept_store 
 		return NULL;
 	log->profile = profile;
 	if (create_parts(log, kept)) {
-		const struct sample_sources sources = {log->names, log->chains, log->schedule};
+		const struct sample_sources sources = {log->names, log->chains, log->schedule,
+						      log->python};
 		log->player = sample_player_create(&sources, profile);
 	}
 	if (log->player)
@@ -92,6 +98,7 @@ void sample_log_destroy(struct sample_log *log)
 	kernel_chains_destroy(log->chains);
 	schedule_destroy(log->schedule);
 	usage_memory_destroy(log->memory);
+	python_stacks_destroy(log->python);
 	rf_error_destroy(log->failed);
 	free(log);
 }
@@ -226,6 +233,16 @@ void sample_log_counter(void *context, const struct counter_sample *sample)
 	add_event(sampler->log, &record, &event);
 }
 
+/* Where the first byte of the file is follows from where its code is. */
+static void watch_python(struct sample_log *log, const struct perf_record *record,
+			 const struct module_file *file)
+{
+	if (!file || !file->has_file || !file->high)
+		return;
+	const uint64_t bias = record->start - module_file_vaddr(file, record->file_offset);
+	python_stacks_watch(log->python, record->pid, file->path, bias + file->low, record->time);
+}
+
 static void arrive_mapping(struct sample_log *log, const struct perf_record *record)
 {
 	struct event event = {
@@ -235,6 +252,7 @@ static void arrive_mapping(struct sample_log *log, const struct perf_record *rec
 	};
 	if (event.mapping.file && event.mapping.file->is_anonymous)
 		perf_maps_watch(log->names, record->pid);
+	watch_python(log, record, event.mapping.file);
 	if (event.mapping.file)
 		add_event(log, record, &event);
 	else
@@ -256,6 +274,7 @@ static void arrive_comm(struct sample_log *log, const struct sampler *sampler,
 	if (exec && (!log->start || record->time < log->start))
 		log->start = record->time;
 	if (exec) {
+		python_stacks_exec(log->python, record->pid, record->time);
 		note_schedule(log, SCHEDULE_BEGIN, record, 0);
 		usage_memory_watch(log->memory, (pid_t)record->pid);
 	}
@@ -292,6 +311,7 @@ void sample_log_record(const struct sampler *sampler, const struct perf_record *
 		break;
 	case PERF_RECORD_FORK:
 		perf_maps_fork(log->names, record->parent_pid, record->pid);
+		python_stacks_fork(log->python, record->parent_pid, record->pid, record->time);
 		event.parent.pid = record->parent_pid;
 		event.parent.tid = record->parent_tid;
 		note_schedule(log, SCHEDULE_BORN, record, 0);
@@ -374,6 +394,11 @@ static void play_until(struct sample_log *log, uint64_t until, pthread_mutex_t *
 			usleep(TURN_PAUSE_US); /* an unlocked mutex goes to who is awake */
 		}
 	}
+	if (lock)
+		pthread_mutex_lock(lock);
+	note_failure(log, sample_player_join_python(log->player));
+	if (lock)
+		pthread_mutex_unlock(lock);
 	sample_player_end(log->player);
 	log->n_events -= n;
 	if (log->n_events)
@@ -419,8 +444,16 @@ void sample_log_complete_until(const struct sampler *sampler, uint64_t time)
 		usage_memory_look(log->memory);
 		log->looked = time;
 	}
-	if (sample_store_size(log->store) + log->n_events * sizeof(*log->events) > SAMPLE_MEMORY)
-		play_until(log, time, sampler->lock);
+	python_stacks_look(log->python);
+	if (sample_store_size(log->store) + log->n_events * sizeof(*log->events) <= SAMPLE_MEMORY)
+		return;
+	play_until(log, time, sampler->lock);
+	python_stacks_forget(log->python, time > PYTHON_KEPT_NS ? time - PYTHON_KEPT_NS : 0);
+}
+
+bool sample_log_watches(const struct sampler *sampler)
+{
+	return python_stacks_watches(sampler->log->python);
 }
 
 /* --- the end --- */
@@ -431,6 +464,22 @@ static uint64_t mean_weight(const struct profile *profile)
 	for (size_t i = 0; i < profile->n_samples; i++)
 		sum += profile->samples[i].weight_ns;
 	return profile->n_samples ? sum / profile->n_samples : 0;
+}
+
+/* What of Python is missing. */
+static void note_python(const struct sample_log *log)
+{
+	uint64_t looks, torn;
+	const char *refused = python_stacks_refused(log->python);
+	python_stacks_counts(log->python, &looks, &torn);
+	if (refused)
+		profile_note_unread(log->profile, "what Python was at", refused);
+	if (torn > looks / MOST_TORN)
+		profile_add_note(log->profile,
+				 "%.0f %% of the looks at threads of Python saw them change and "
+				 "gave nothing: samples have the Python stack of another moment, "
+				 "or none",
+				 100 * (double)torn / (double)looks);
 }
 
 /* The waits are known before they are played. */
@@ -458,6 +507,7 @@ struct rf_error *sample_log_finish(const struct sampler *sampler, const char *so
 		return error;
 	if (perf_maps_trouble(log->names))
 		profile_note_unread(profile, "perf-PID.map", perf_maps_trouble(log->names));
+	note_python(log);
 	sample_player_finish(log->player, log->start);
 	if (usage_memory_peak(log->memory))
 		profile_set_fact(profile, "peak_memory", "%" PRIu64,

@@ -30,6 +30,8 @@ void sample_log_switch(const struct sampler *sampler, const struct perf_record *
 void sample_log_counter(void *sampler, const struct counter_sample *sample);
 /* Says that every record before `time` has arrived: a chance to play when memory is full. */
 void sample_log_complete_until(const struct sampler *sampler, uint64_t time);
+/* Whether there is something to look at each 10 ms: sample_log_complete_until does. */
+bool sample_log_watches(const struct sampler *sampler);
 
 /* Samples lost before they could be written, besides those of PERF_RECORD_LOST. */
 void sample_log_lost(struct sample_log *log, uint64_t n);

@@ -6,6 +6,7 @@
 #include "profile/kernel_names.h"
 #include "tracer/process/perf_maps.h"
 #include "tracer/timed/kernel_chains.h"
+#include "tracer/timed/python_samples.h"
 #include "tracer/timed/stack_reader.h"
 #include "tracer/timed/wait_rows.h"
 
@@ -19,6 +20,7 @@ struct sample_player {
 	struct mappings *mappings;
 	struct stack_reader *stacks; /* or NULL: not known */
 	struct profile *profile;
+	struct python_samples python;
 	struct counter_place *places;
 	size_t n_places, cap_places;
 	uint8_t stack[MAX_STACK];
@@ -33,6 +35,7 @@ struct sample_player *sample_player_create(const struct sample_sources *sources,
 	player->sources = *sources;
 	player->mappings = mappings_create();
 	player->profile = profile;
+	player->python = (struct python_samples){.stacks = sources->python, .profile = profile};
 	if (player->mappings)
 		return player;
 	sample_player_destroy(player);
@@ -46,6 +49,7 @@ void sample_player_destroy(struct sample_player *player)
 	mappings_destroy(player->mappings);
 	stack_reader_destroy(player->stacks);
 	wait_rows_deinit(&player->waits);
+	python_samples_deinit(&player->python);
 	free(player->places);
 	free(player);
 }
@@ -70,6 +74,11 @@ void sample_player_end(struct sample_player *player)
 		profile_note_unread(player->profile, stacks_name, why);
 	stack_reader_destroy(player->stacks);
 	player->stacks = NULL;
+}
+
+struct rf_error *sample_player_join_python(struct sample_player *player)
+{
+	return python_samples_join(&player->python);
 }
 
 static uint64_t since(uint64_t start, uint64_t time)
@@ -337,7 +346,8 @@ static struct rf_error *play_sample(struct sample_player *player, const struct e
 	if (sample.thread == PROFILE_NONE || sample.frame == PROFILE_NONE ||
 	    !rf_array_push(to->samples, to->n_samples, to->cap_samples, sample))
 		return rf_error_no_memory();
-	return NULL;
+	return python_samples_add(&player->python, event->pid, event->tid, event->time,
+				  raw.weight_ns);
 }
 
 static struct rf_error *play_counter(struct sample_player *player, const struct event *event)

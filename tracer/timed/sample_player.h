@@ -52,6 +52,7 @@ struct counter_place {
 
 struct perf_maps;
 struct kernel_chains;
+struct python_stacks;
 struct schedule;
 struct sample_player;
 /* What is played from, none of it owned. */
@@ -59,6 +60,7 @@ struct sample_sources {
 	struct perf_maps *names;      /* of code made at run time */
 	struct kernel_chains *chains; /* where samples were in the kernel */
 	struct schedule *schedule;    /* how long waits took */
+	struct python_stacks *python; /* of interpreted code */
 };
 /* Plays into `profile`.  NULL when memory is short. */
 struct sample_player *sample_player_create(const struct sample_sources *sources,
@@ -80,6 +82,9 @@ struct rf_error *sample_player_play(struct sample_player *player, const struct e
 /* The table of waits is complete: all has been played, and the schedule is finished.  Fails only
  * when memory is short. */
 struct rf_error *sample_player_finish_waits(struct sample_player *player);
+/* Joins what Python was at to the samples that were played.  An error says that memory is short. */
+struct rf_error *sample_player_join_python(struct sample_player *player);
+
 /* All has been played: times, which were those of CLOCK_MONOTONIC, become those since `start`. */
 void sample_player_finish(struct sample_player *player, uint64_t start);
 

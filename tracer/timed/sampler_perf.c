@@ -456,7 +456,9 @@ static void *read_rings(void *opaque)
 		sampler->polls[i] = (struct pollfd){sampler->cpus[i]->events[0], POLLIN, 0};
 	*stop = (struct pollfd){sampler->base.stop, POLLIN, 0};
 	for (unsigned round = 0; !(stop->revents & POLLIN); round++) {
-		int timeout = round < FIRST_POLLS || sampler->base.drain ? POLL_FIRST_MS : POLL_MS;
+		const bool often = round < FIRST_POLLS || sampler->base.drain ||
+				   sample_log_watches(&sampler->base);
+		const int timeout = often ? POLL_FIRST_MS : POLL_MS;
 		poll(sampler->polls, sampler->n_cpus + 1, timeout);
 		uint64_t before = clock_now_ns();
 		drain(sampler);

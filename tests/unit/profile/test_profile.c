@@ -635,6 +635,43 @@ Test(profile, a_schema_without_what_code_shows_is_read)
 	profile_destroy(saved);
 }
 
+/* Version 7 had no Python. */
+Test(profile, a_schema_without_python_is_read)
+{
+	struct profile *saved = sample_profile(), *loaded = NULL;
+	const uint32_t sort = profile_python_function(saved, "A.sort", "a b.py", 7);
+	cr_expect_eq(profile_python_function(saved, "A.sort", "a b.py", 7), sort);
+	cr_expect_neq(profile_python_function(saved, "A.sort", "a b.py", 8), sort);
+	const uint32_t outer = profile_python_frame(saved, PROFILE_NONE, sort, 9, true);
+	const uint32_t inner = profile_python_frame(saved, outer, sort, 9, false);
+	cr_expect_eq(profile_python_frame(saved, outer, sort, 9, false), inner);
+	cr_expect_neq(profile_python_frame(saved, outer, sort, 9, true), inner);
+	const struct profile_sample again = saved->samples[0];
+	cr_assert(rf_array_push(saved->samples, saved->n_samples, saved->cap_samples, again));
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct profile_python_sample row = {i, i ? inner : outer};
+		cr_assert(rf_array_push(saved->python_samples, saved->n_python_samples,
+					saved->cap_python_samples, row));
+	}
+	assert_ok(profile_save(saved, file));
+	assert_ok(profile_load(file, &loaded));
+	assert_same(saved, loaded);
+	profile_destroy(loaded);
+	run_sql("UPDATE python_samples SET sample_id = 1");
+	assert_error(load_error(), RF_EFORMAT, "Python of samples is out of order");
+	run_sql("UPDATE python_samples SET sample_id = id; UPDATE python_frames SET parent_id = 1 "
+		"WHERE id = 1");
+	assert_error(load_error(), RF_EFORMAT, "parent_id that is not there");
+	run_sql("DROP TABLE python_samples; DROP TABLE python_frames; DROP TABLE python_functions; "
+		"PRAGMA user_version = 7");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(
+		loaded->n_python_functions + loaded->n_python_frames + loaded->n_python_samples, 0);
+	cr_expect_eq(loaded->n_samples, saved->n_samples);
+	profile_destroy(loaded);
+	profile_destroy(saved);
+}
+
 /* Of moved rows those that are looked up are found. */
 Test(profile, rows_move_to_a_profile_that_has_none_of_them)
 {

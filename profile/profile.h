@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROFILE_SCHEMA_VERSION 7   /* PRAGMA user_version */
+#define PROFILE_SCHEMA_VERSION 8   /* PRAGMA user_version */
 #define PROFILE_MAX_RUNS 1000      /* timed runs of a program, at most */
 #define PROFILE_MAX_FRAMES 1024    /* of a call path, at most; a run keeps 128 */
 #define PROFILE_MAX_CPUS (1 << 20) /* threads of a roof, and NUMA nodes, at most */
@@ -190,6 +190,33 @@ struct profile_working_set {
 	uint64_t offset;
 	uint64_t capacity;      /* bytes, a multiple of the line */
 	uint64_t reads, writes; /* lines */
+};
+
+/* Whether threads use the same bytes of a line, or bytes of their own that happen to lie in one. */
+enum sharing_kind { SHARING_FALSE = 1, SHARING_TRUE = 2 };
+
+/* A line that several threads of a process touched while one of them stored to it
+ * (docs/traffic.md, "Lines that threads share"); those that may have moved most come first. */
+struct profile_shared_line {
+	enum sharing_kind kind; /* of most of what may have moved */
+	uint64_t accesses;
+	double halfwidth; /* of `accesses`, 95 % */
+	/* How often an access of a thread can have found that another one had stored to the line
+	 * since its own last access; and to the very bytes.  No order of the accesses has more. */
+	uint64_t transfers_at_most, true_at_most;
+	uint64_t transfers_seen; /* at least so many there were */
+};
+
+/* What one instruction of one thread did to a shared line. */
+struct profile_shared_place {
+	uint32_t line, module;   /* line: row in shared_lines */
+	uint64_t offset;         /* of the instruction */
+	uint32_t thread, object; /* object: of its lowest byte, or PROFILE_NONE */
+	bool has_object_offset;  /* that byte's place in the object is known: */
+	uint64_t object_offset;
+	uint64_t loaded, stored;          /* bit k: byte k of the line */
+	uint64_t accesses, loads, stores; /* one that loads and stores is one access */
+	double halfwidth;                 /* of `accesses`, 95 %; 0: they are exact */
 };
 
 enum counter_use { COUNTER_UNUSED, COUNTER_USED, COUNTER_IN_TURNS, COUNTER_BELOW, N_COUNTER_USES };

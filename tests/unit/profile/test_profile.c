@@ -488,12 +488,12 @@ Test(profile, missing_and_foreign_files_are_said)
 Test(profile, a_newer_schema_says_which_and_what_to_do)
 {
 	save_sample();
-	run_sql("PRAGMA user_version = 8");
+	run_sql("PRAGMA user_version = 9");
 	struct rf_error *error = load_error();
 	cr_assert_not_null(error);
 	cr_expect_str_eq(error->hint, "update rfprof");
 	assert_error(error, RF_EFORMAT,
-		     "schema version 8, newer than the 7 that this rfprof reads");
+		     "schema version 9, newer than the 8 that this rfprof reads");
 	run_sql("PRAGMA user_version = 1");
 	assert_error(load_error(), RF_EFORMAT,
 		     "schema version 1, older than the 2 that this rfprof reads");
@@ -899,4 +899,41 @@ Test(profile, the_users_own_sql_finds_its_way)
 	cr_expect_eq(sqlite3_step(statement), SQLITE_DONE, "every foreign key has its row");
 	sqlite3_finalize(statement);
 	sqlite3_close(db);
+}
+
+/* Version 7 did not know shared lines. */
+Test(profile, a_schema_without_shared_lines_is_read)
+{
+	struct profile *saved = sample_profile(), *loaded = NULL;
+	const struct profile_shared_line shared = {.kind = SHARING_FALSE,
+						   .accesses = 10,
+						   .halfwidth = 0.5,
+						   .transfers_at_most = 7,
+						   .true_at_most = 1,
+						   .transfers_seen = 3};
+	const struct profile_shared_place place = {.offset = 0x10,
+						   .object = PROFILE_NONE,
+						   .loaded = UINT64_MAX,
+						   .stored = 0xff00,
+						   .accesses = 10,
+						   .stores = 4};
+	cr_assert(rf_array_push(saved->shared_lines, saved->n_shared_lines, saved->cap_shared_lines,
+				shared));
+	cr_assert(rf_array_push(saved->shared_places, saved->n_shared_places,
+				saved->cap_shared_places, place));
+	assert_ok(profile_save(saved, file));
+	assert_ok(profile_load(file, &loaded));
+	cr_assert(loaded->n_shared_lines == 1 && loaded->n_shared_places == 1);
+	cr_expect(memcmp(&loaded->shared_lines[0], &shared, sizeof(shared)) == 0);
+	cr_expect_eq(loaded->shared_places[0].loaded, UINT64_MAX);
+	cr_expect_eq(loaded->shared_places[0].object, PROFILE_NONE);
+	profile_destroy(loaded);
+	run_sql("UPDATE shared_places SET shared_line_id = 1");
+	assert_error(load_error(), RF_EFORMAT, "shared_line_id that is not there");
+	run_sql("DROP TABLE shared_places; DROP TABLE shared_lines; PRAGMA user_version = 7");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(loaded->n_shared_lines + loaded->n_shared_places, 0);
+	cr_expect_eq(loaded->n_samples, saved->n_samples);
+	profile_destroy(loaded);
+	profile_destroy(saved);
 }

@@ -195,6 +195,10 @@ struct profile_working_set {
 /* Whether threads use the same bytes of a line, or bytes of their own that happen to lie in one. */
 enum sharing_kind { SHARING_FALSE = 1, SHARING_TRUE = 2 };
 
+/* So many rows there are at most, of lines and of places of each. */
+#define PROFILE_SHARED_LINES 100
+#define PROFILE_SHARED_PLACES 64
+
 /* A line that several threads of a process touched while one of them stored to it
  * (docs/traffic.md, "Lines that threads share"); those that may have moved most come first. */
 struct profile_shared_line {
@@ -207,7 +211,8 @@ struct profile_shared_line {
 	uint64_t transfers_seen; /* at least so many there were */
 };
 
-/* What one instruction of one thread did to a shared line. */
+/* What one instruction of one thread did to a shared line.  By line, and of each line those with
+ * most accesses first. */
 struct profile_shared_place {
 	uint32_t line, module;   /* line: row in shared_lines */
 	uint64_t offset;         /* of the instruction */
@@ -217,6 +222,8 @@ struct profile_shared_place {
 	uint64_t loaded, stored;          /* bit k: byte k of the line */
 	uint64_t accesses, loads, stores; /* one that loads and stores is one access */
 	double halfwidth;                 /* of `accesses`, 95 %; 0: they are exact */
+	char *file;                       /* source file of the instruction, or "" */
+	uint32_t source_line;             /* or 0 */
 };
 
 enum counter_use { COUNTER_UNUSED, COUNTER_USED, COUNTER_IN_TURNS, COUNTER_BELOW, N_COUNTER_USES };
@@ -424,7 +431,8 @@ struct rf_error *profile_add_counter(struct profile *profile, const char *quanti
 void profile_add_uncounted(struct profile *profile, uint32_t module, const char *reason);
 
 /* Copies a machine into a profile: roofs, custom roofs, and the facts cpu_model, microarchitecture
- * (where it is known), usable_threads, clock_ghz and clock_fp_ghz (where it was measured). */
+ * (where it is known), usable_threads, clock_ghz, clock_fp_ghz and
+ * line_transfer_…_ns (where they were measured). */
 struct rf_error *profile_take_machine(struct profile *profile, const struct machine *machine);
 /* Moves all rows to a profile whose tables of the same rows are empty, but for facts: those of
  * `from` replace its own. */

@@ -323,6 +323,8 @@ static int compare_places(const void *left, const void *right)
 	const struct sharing_place *a = left, *b = right;
 	if (a->accesses != b->accesses)
 		return a->accesses > b->accesses ? -1 : 1;
+	if (a->stores != b->stores)
+		return a->stores > b->stores ? -1 : 1;
 	if (a->thread != b->thread)
 		return a->thread < b->thread ? -1 : 1;
 	return (a->offset > b->offset) - (a->offset < b->offset);

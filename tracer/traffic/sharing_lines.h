@@ -14,8 +14,8 @@
 #define SHARING_LEAST 100
 /* Lines that are kept, those that may have moved most; and places of each, those with most
  * accesses. */
-#define SHARING_KEPT 100
-#define SHARING_PLACES 64
+#define SHARING_KEPT PROFILE_SHARED_LINES
+#define SHARING_PLACES PROFILE_SHARED_PLACES
 
 /* What one instruction of one thread did to a line. */
 struct sharing_place {

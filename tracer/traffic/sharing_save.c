@@ -4,6 +4,7 @@
 #include "base/array.h"
 
 #include <math.h>
+#include <string.h>
 
 static uint64_t whole(double number)
 {
@@ -51,11 +52,16 @@ struct rf_error *sharing_save(const struct shared_lines *lines, struct profile *
 				     profile->cap_shared_lines, row);
 		for (size_t k = 0; k < line->n_places && !error; k++) {
 			const struct sharing_place *place = &line->places[k];
-			const struct profile_shared_place new =
+			struct profile_shared_place new =
 				place_row(place, at,
 					  row_of(context, line->space, place->place.object));
-			error = rf_array_add(profile->shared_places, profile->n_shared_places,
-					     profile->cap_shared_places, new);
+			new.file = strdup(""); /* names_resolve knows it */
+			error = new.file ? rf_array_add(profile->shared_places,
+							profile->n_shared_places,
+							profile->cap_shared_places, new)
+					 : rf_error_no_memory();
+			if (error)
+				free(new.file);
 		}
 	}
 	return error;

@@ -22,7 +22,8 @@ struct turns {
 	uint64_t start_ns[2], end_ns[2];
 };
 
-bool line_transfer_cpus(const struct topology *topology, enum line_way way, int cpus[2])
+/* Two hardware threads whose lines move between them in that way; false: there are none. */
+static bool cpus_of(const struct topology *topology, enum line_way way, int cpus[2])
 {
 	const struct topology_cpu *one = &topology->cpus[0];
 	for (int i = 1; i < topology->n_cpus; i++) {
@@ -89,7 +90,7 @@ struct rf_error *line_transfers_measure(const struct topology *topology, struct 
 	for (enum line_way way = 0; way < LINE_WAYS && !error && topology->usable_threads > 1;
 	     way++) {
 		int cpus[2];
-		if (!line_transfer_cpus(topology, way, cpus))
+		if (!cpus_of(topology, way, cpus))
 			continue;
 		error = team_create(cpus, 2, &turns->team);
 		if (error)

@@ -5,9 +5,6 @@
 #include "machine/data/machine.h"
 #include "machine/topology/topology.h"
 
-/* Two hardware threads whose lines move between them in that way; false: there are none. */
-bool line_transfer_cpus(const struct topology *topology, enum line_way way, int cpus[2]);
-
 /* Measures each way that there is, for some 50 ms: two pinned threads that store to a line in
  * turns.  Where two threads cannot run at the same time nothing is measured: machine->n_transfers
  * is 0 then.  Errors: memory is short, or threads cannot be started. */

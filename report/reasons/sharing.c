@@ -20,7 +20,8 @@ double sharing_move_ns(const struct profile *profile)
 	return ns;
 }
 
-double sharing_moves(const struct profile_shared_line *line, double accesses)
+/* Moves of a line at most by code with so many of its accesses. */
+static double moves_of(const struct profile_shared_line *line, double accesses)
 {
 	return line->accesses ? (double)line->transfers_at_most * accesses / (double)line->accesses
 			      : 0;
@@ -48,7 +49,7 @@ struct sharing_part sharing_of_function(const struct profile *profile,
 		const struct profile_shared_line *of = &profile->shared_lines[place->line];
 		if (of->kind != kind || !is_of(profile, f, place))
 			continue;
-		const double moves = sharing_moves(of, (double)place->accesses);
+		const double moves = moves_of(of, (double)place->accesses);
 		here = place->line == line ? here + moves : moves;
 		line = place->line;
 		part.moves += moves;
@@ -102,8 +103,8 @@ double sharing_cost(const struct profile *profile, uint32_t line, const uint64_t
 	for (size_t i = first; i < end; i++) {
 		const uint32_t function = function_of(profile, i);
 		const bool known = function != PROFILE_NONE && time_ns[function] != UINT64_MAX;
-		const double moves = sharing_moves(&profile->shared_lines[line],
-						   accesses_from(profile, first, i, end));
+		const double moves = moves_of(&profile->shared_lines[line],
+					      accesses_from(profile, first, i, end));
 		cost += known ? fmin((double)time_ns[function] * 1e-9, moves * ns * 1e-9) : 0;
 	}
 	return cost;
@@ -133,8 +134,10 @@ void sharing_bytes(const struct profile_shared_place *place, unsigned *from, uns
 	*to = bytes ? 63 - (unsigned)__builtin_clzll(bytes) : 0;
 }
 
-void sharing_place_words(const struct profile *profile, const struct profile_shared_place *place,
-			 char *text, size_t size)
+/* "bytes 8 to 15 written by count (main.c:12)": where a place is in its object, or, where that is
+ * not known, in the line. */
+static void place_words(const struct profile *profile, const struct profile_shared_place *place,
+			char *text, size_t size)
 {
 	unsigned from, to;
 	char line[160] = "";
@@ -173,7 +176,7 @@ void sharing_line_words(const struct profile *profile, uint32_t line,
 		report_object_words(profile, &profile->objects[b->object], there, sizeof(there));
 		snprintf(other, sizeof(other), " of %.300s", there);
 	}
-	sharing_place_words(profile, a, own, sizeof(own));
-	sharing_place_words(profile, b, there, sizeof(there));
+	place_words(profile, a, own, sizeof(own));
+	place_words(profile, b, there, sizeof(there));
 	snprintf(text, size, "%s: %s, %s%s in another thread", object, own, there, other);
 }

@@ -7,9 +7,6 @@
  * cache, or, where these are not there, of the nearest way that was measured; 0: none was. */
 double sharing_move_ns(const struct profile *profile);
 
-/* Moves of a line at most by code of that share of its accesses. */
-double sharing_moves(const struct profile_shared_line *line, double accesses);
-
 /* Lines of one kind that a function's code touches. */
 struct sharing_part {
 	double cpu_s;  /* for all moves of its lines at most, never more than its time */
@@ -34,10 +31,6 @@ bool sharing_sides(const struct profile *profile, uint32_t line, const struct mo
 /* The lowest and the highest byte of the line that a place touches. */
 void sharing_bytes(const struct profile_shared_place *place, unsigned *from, unsigned *to);
 
-/* "bytes 8 to 15 by count (main.c:12)": where a place is in its object, or, where that is not
- * known, in the line. */
-void sharing_place_words(const struct profile *profile, const struct profile_shared_place *place,
-			 char *text, size_t size);
 /* "the 64 B that main (main.c:88) allocates: bytes 0 to 7 by …, bytes 8 to 15 by …"; not clean. */
 void sharing_line_words(const struct profile *profile, uint32_t line,
 			const struct model_function *f, char *text, size_t size);

@@ -192,6 +192,9 @@ static struct rf_error *save_objects_and_sharing(struct save *save)
 	if (error)
 		return error;
 	want_objects(save, &lines);
+	const uint64_t lost = sharing_lost(save->simulation->sharing);
+	if (lost)
+		profile_set_fact(save->profile, "sharing_lost", "%llu", (unsigned long long)lost);
 	error = save_objects(save) ?: sharing_save(&lines, save->profile, object_row, save);
 	shared_lines_deinit(&lines);
 	return error;

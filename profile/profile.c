@@ -342,7 +342,7 @@ struct rf_error *profile_take_machine(struct profile *profile, const struct mach
 						     "line_transfer_beyond_ns"};
 	for (size_t i = 0; i < machine->n_transfers; i++)
 		profile_set_fact(profile, facts[machine->transfers[i].way], "%.2f",
-				 machine->transfers[i].median_ns);
+				 machine->transfers[i].best_ns);
 	return error ? error
 		     : profile_take_custom(profile, machine->custom_roofs, machine->n_custom_roofs);
 }

@@ -209,6 +209,9 @@ struct profile_shared_line {
 	 * since its own last access; and to the very bytes.  No order of the accesses has more. */
 	uint64_t transfers_at_most, true_at_most;
 	uint64_t transfers_seen; /* at least so many there were */
+	/* 1: threads use it in any order, or it is not known; near 0: one after the other, each for
+	 * long */
+	double mixed;
 };
 
 /* What one instruction of one thread did to a shared line.  By line, and of each line those with

@@ -138,6 +138,7 @@ void report_json_sharing(struct json_writer *out, const char *key, const struct 
 		put_count(out, "transfers_at_most", line->transfers_at_most);
 		put_count(out, "true_transfers_at_most", line->true_at_most);
 		put_count(out, "transfers_seen", line->transfers_seen);
+		put_real(out, "mixed", line->mixed);
 		put_real(out, "cost_s", sharing_cost(profile, i, times));
 		put_places(out, "places", profile, i);
 		put_end(out);

@@ -20,10 +20,12 @@ double sharing_move_ns(const struct profile *profile)
 	return ns;
 }
 
-/* Moves of a line at most by code with so many of its accesses. */
+/* Moves of a line by code with so many of its accesses: at most, but fewer where threads have the
+ * line one after the other, each for long: then it moves between their times only. */
 static double moves_of(const struct profile_shared_line *line, double accesses)
 {
-	return line->accesses ? (double)line->transfers_at_most * accesses / (double)line->accesses
+	return line->accesses ? line->mixed * (double)line->transfers_at_most * accesses /
+					(double)line->accesses
 			      : 0;
 }
 

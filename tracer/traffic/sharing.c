@@ -9,6 +9,7 @@
 
 #define WAYS 8
 #define SETS (SHARING_LINES / WAYS)
+#define FEW_VISITS 8    /* that say nothing of their order */
 #define REFRESH_FROM 16 /* accesses: a line that was asked about is asked about again */
 
 struct space_threads {
@@ -239,6 +240,20 @@ static void take_turn(struct watched_line *line, const struct sharing_chunk *chu
 	line->holder.stores = stores;
 }
 
+/* A burst touches the line, or goes on to, when others have been there meanwhile. */
+static void take_visit(struct watched_line *line, struct toucher *toucher,
+		       const struct sharing_chunk *chunk)
+{
+	if (!line->visits || line->burst != chunk->burst || line->visitor != chunk->thread) {
+		line->changes += line->visits && line->visitor != chunk->thread;
+		line->visits++;
+		line->burst = chunk->burst;
+		line->visitor = chunk->thread;
+	}
+	toucher->visits += toucher->visit != line->visits;
+	toucher->visit = line->visits;
+}
+
 /* An access to the bytes of one line. */
 static void note_line(struct sharing *sharing, const struct sharing_chunk *chunk,
 		      const struct sharing_access *access, uint64_t number, uint64_t bytes)
@@ -259,6 +274,7 @@ static void note_line(struct sharing *sharing, const struct sharing_chunk *chunk
 	toucher->both += access->loads && access->stores;
 	toucher->loaded |= access->loads ? bytes : 0;
 	toucher->stored |= access->stores ? bytes : 0;
+	take_visit(line, toucher, chunk);
 	take_turn(line, chunk, access->stores);
 	find_places(sharing, line, toucher);
 }
@@ -285,6 +301,30 @@ void sharing_each(const struct sharing *sharing,
 	for (size_t i = 0; sharing->lines && i < SHARING_LINES; i++)
 		if (sharing->keys[0][i])
 			each(context, &sharing->lines[0][i]);
+}
+
+/* Of visits of threads with these shares, in any order by chance, 1 less the sum of the squares of
+ * the shares are another thread's than the one before. */
+double sharing_mixed(const struct watched_line *line)
+{
+	double all = 0, squares = 0;
+	for (uint32_t i = 0; i < line->n; i++) {
+		const struct toucher *toucher = &line->touchers[i];
+		uint64_t most = 0; /* a visit of the thread is one of some of its instructions */
+		bool is_first = true;
+		for (uint32_t k = 0; k < line->n && is_first; k++) {
+			const struct toucher *other = &line->touchers[k];
+			if (other->thread != toucher->thread)
+				continue;
+			is_first = k >= i;
+			most = other->visits > most ? other->visits : most;
+		}
+		all += is_first ? (double)most : 0;
+		squares += is_first ? (double)most * (double)most : 0;
+	}
+	const double by_chance = all > 0 ? 1 - squares / (all * all) : 0;
+	const double mixed = (double)line->changes / ((double)line->visits * by_chance);
+	return line->visits < FEW_VISITS || !(by_chance > 0) || mixed > 1 ? 1 : mixed;
 }
 
 struct seen_executions sharing_seen(const struct sharing *sharing, uint32_t who)

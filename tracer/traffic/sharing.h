@@ -78,6 +78,7 @@ struct toucher {
 	uint64_t loaded, stored; /* bit k: byte k of the line */
 	uint64_t loads, stores;  /* accesses, in bursts; one that does both is one of each */
 	uint64_t both;           /* of these: did both */
+	uint64_t visits, visit;  /* of the line's visits: how many it had a part in, the last one */
 	struct data_place place; /* of its lowest byte; known where the line is shared */
 };
 
@@ -92,6 +93,10 @@ struct watched_line {
 	bool is_stored;    /* somebody has stored to it, */
 	bool is_shared;    /* and it is known whose data it is since both came true */
 	uint64_t turns;    /* it went from one thread to another, seen for certain */
+	/* Bursts, or parts of them between those of others, that touched it, and how many of them
+	 * were another thread's than the one before; the last one's burst and thread. */
+	uint64_t visits, changes, burst;
+	uint32_t visitor;
 	/* Of the last chunk of the chain of chunks, none of which overlaps another, that `turns` is
 	 * of. */
 	struct {
@@ -105,6 +110,10 @@ struct watched_line {
 /* All lines that are watched, in any order: `each` is called with each of them. */
 void sharing_each(const struct sharing *sharing,
 		  void (*each)(void *context, const struct watched_line *line), void *context);
+
+/* How far threads mix at a line: 1: as if each visit were one of any thread by chance, or not
+ * known; near 0: each has it for long before another one does. */
+double sharing_mixed(const struct watched_line *line);
 
 /* What bursts have seen of an account: executions of operands, of so many each time, in so many
  * bursts.  All 0: none. */

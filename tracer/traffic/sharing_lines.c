@@ -32,7 +32,7 @@ static struct shared_line *line_of(struct find *find, uint32_t space, uint64_t n
 	const uint64_t key = (number << 13 ^ space) + 1;
 	const uint32_t *index = u64_map_find(&find->index, key);
 	struct shared_lines *lines = find->out;
-	const struct shared_line new = {.space = space, .line = number};
+	const struct shared_line new = {.space = space, .line = number, .mixed = 1};
 	if (index)
 		return lines->items[*index].line == number && lines->items[*index].space == space
 			       ? &lines->items[*index]
@@ -76,6 +76,7 @@ static void add_watched(void *context, const struct watched_line *watched)
 	if (!line)
 		return;
 	line->turns = watched->turns;
+	line->mixed = sharing_mixed(watched);
 	for (uint32_t i = 0; i < watched->n; i++) {
 		const struct toucher *toucher = &watched->touchers[i];
 		const struct seen_executions seen = sharing_seen(find->sharing, toucher->who);

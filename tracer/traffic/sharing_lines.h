@@ -39,6 +39,7 @@ struct shared_line {
 	double transfers_at_most;
 	double true_at_most; /* the same of accesses to bytes that another thread stores to */
 	uint64_t turns;      /* so many were seen */
+	double mixed;        /* sharing_mixed */
 };
 /* Whether most of what may have moved is due to bytes that several threads use. */
 static inline bool shared_line_is_true(const struct shared_line *line)

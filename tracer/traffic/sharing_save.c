@@ -46,6 +46,7 @@ struct rf_error *sharing_save(const struct shared_lines *lines, struct profile *
 			.transfers_at_most = whole(line->transfers_at_most),
 			.true_at_most = whole(line->true_at_most),
 			.transfers_seen = line->turns,
+			.mixed = line->mixed,
 		};
 		const uint32_t at = (uint32_t)profile->n_shared_lines;
 		error = rf_array_add(profile->shared_lines, profile->n_shared_lines,

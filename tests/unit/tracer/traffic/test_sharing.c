@@ -216,6 +216,48 @@ Test(sharing, sees_all_turns_of_chunks_that_do_not_overlap)
 	sharing_destroy(sharing);
 }
 
+/* By visits of two threads in that order. */
+static double mixed_by(uint32_t (*thread_of)(uint64_t visit))
+{
+	struct sharing *sharing = sharing_create(nowhere, NULL);
+	begin(sharing);
+	for (uint64_t i = 1; i <= 1000; i++) {
+		const struct sharing_chunk chunk = {0, thread_of(i), i, 10 * i, 10 * i + 9};
+		for (int k = 0; k < 5; k++)
+			note(sharing, &chunk,
+			     &(struct sharing_access){4096, 8, chunk.thread, false, true});
+	}
+	sharing_each(sharing, collect, NULL);
+	const double mixed = sharing_mixed(&all[0]);
+	sharing_destroy(sharing);
+	return mixed;
+}
+
+static uint32_t in_turns(uint64_t visit)
+{
+	return visit % 2;
+}
+
+static uint32_t by_chance(uint64_t visit)
+{
+	(void)visit;
+	return (uint32_t)any(3) % 2; /* one of them twice as often */
+}
+
+static uint32_t handed_on(uint64_t visit)
+{
+	return visit / 100 % 2;
+}
+
+Test(sharing, lines_that_are_handed_on_are_told_from_those_that_are_used_together)
+{
+	cr_expect_eq(mixed_by(in_turns), 1);
+	const double chance = mixed_by(by_chance);
+	cr_expect(chance > 0.85 && chance <= 1, "%g", chance);
+	const double handed = mixed_by(handed_on);
+	cr_expect(handed > 0.01 && handed < 0.04, "%g", handed);
+}
+
 Test(sharing, overlapping_chunks_tell_no_turn)
 {
 	struct sharing *sharing = sharing_create(nowhere, NULL);

@@ -9,7 +9,6 @@
 
 #define WAYS 8
 #define SETS (SHARING_LINES / WAYS)
-#define FEW_VISITS 8    /* that say nothing of their order */
 #define REFRESH_FROM 16 /* accesses: a line that was asked about is asked about again */
 
 struct space_threads {
@@ -323,8 +322,12 @@ double sharing_mixed(const struct watched_line *line)
 		squares += is_first ? (double)most * (double)most : 0;
 	}
 	const double by_chance = all > 0 ? 1 - squares / (all * all) : 0;
-	const double mixed = (double)line->changes / ((double)line->visits * by_chance);
-	return line->visits < FEW_VISITS || !(by_chance > 0) || mixed > 1 ? 1 : mixed;
+	if (line->visits < 2 || !(by_chance > 0))
+		return 1;
+	/* one change there must be, or it would not be shared */
+	const double changes = (double)line->changes - 1,
+		     mixed = changes / ((double)(line->visits - 1) * by_chance);
+	return mixed > 1 ? 1 : mixed;
 }
 
 struct seen_executions sharing_seen(const struct sharing *sharing, uint32_t who)

@@ -312,8 +312,9 @@ void shared_line_sum(struct shared_line *line, const struct sharing_thread *thre
 static int compare_lines(const void *left, const void *right)
 {
 	const struct shared_line *a = left, *b = right;
-	if (a->transfers_at_most != b->transfers_at_most)
-		return a->transfers_at_most > b->transfers_at_most ? -1 : 1;
+	const double of_a = a->mixed * a->transfers_at_most, of_b = b->mixed * b->transfers_at_most;
+	if (of_a != of_b)
+		return of_a > of_b ? -1 : 1;
 	if (a->space != b->space)
 		return a->space < b->space ? -1 : 1;
 	return (a->line > b->line) - (a->line < b->line);

@@ -16,12 +16,19 @@ struct space_threads {
 	bool is_watched;
 };
 
+/* What is needed to find a line, or a place for one: all else of lines lies apart. */
+struct set {
+	uint64_t keys[WAYS];  /* 0: none there */
+	uint32_t times[WAYS]; /* when they were touched last */
+	uint32_t shared;      /* bit i: line i is shared */
+};
+
 struct sharing {
 	sharing_locate *locate;
 	void *context;
-	uint64_t (*keys)[WAYS]; /* of each set's lines; 0: none there */
+	struct set *sets;
 	struct watched_line (*lines)[WAYS];
-	uint64_t time;
+	uint32_t time; /* a count of accesses; when it begins again some lines seem old */
 	size_t n_touchers;
 	struct seen_executions *seen; /* by account */
 	size_t n_seen;
@@ -48,7 +55,7 @@ void sharing_destroy(struct sharing *sharing)
 		return;
 	for (size_t i = 0; sharing->lines && i < SHARING_LINES; i++)
 		free(sharing->lines[0][i].touchers);
-	free(sharing->keys);
+	free(sharing->sets);
 	free(sharing->lines);
 	free(sharing->seen);
 	free(sharing->spaces);
@@ -61,11 +68,11 @@ void sharing_destroy(struct sharing *sharing)
 /* The table is made when the first address space has two threads. */
 static void watch(struct sharing *sharing, struct space_threads *space)
 {
-	if (!sharing->keys)
-		sharing->keys = calloc(SETS, sizeof(*sharing->keys));
+	if (!sharing->sets)
+		sharing->sets = calloc(SETS, sizeof(*sharing->sets));
 	if (!sharing->lines)
 		sharing->lines = calloc(SETS, sizeof(*sharing->lines));
-	space->is_watched = sharing->keys && sharing->lines;
+	space->is_watched = sharing->sets && sharing->lines;
 	sharing->n_lost += !space->is_watched;
 }
 
@@ -131,14 +138,14 @@ static void forget(struct sharing *sharing, struct watched_line *line)
 
 /* A place for a line that is not in its set: one that is free, or else that of the line of one
  * thread alone that was touched least lately; or -1. */
-static int place_for(const struct sharing *sharing, size_t set)
+static int place_for(const struct set *set, uint32_t now)
 {
 	int found = -1;
 	for (int i = 0; i < WAYS; i++) {
-		const struct watched_line *line = &sharing->lines[set][i];
-		if (!sharing->keys[set][i])
+		if (!set->keys[i])
 			return i;
-		if (!line->is_shared && (found < 0 || line->time < sharing->lines[set][found].time))
+		if (!(set->shared >> i & 1) &&
+		    (found < 0 || now - set->times[i] > now - set->times[found]))
 			found = i;
 	}
 	return found;
@@ -148,21 +155,30 @@ static int place_for(const struct sharing *sharing, size_t set)
 static struct watched_line *line_of(struct sharing *sharing, uint32_t space, uint64_t number)
 {
 	const uint64_t key = (number << 13 ^ space) + 1;
-	const size_t set = (key * 0x9e3779b97f4a7c15u >> 32) % SETS;
-	for (int i = 0; i < WAYS; i++) {
-		struct watched_line *line = &sharing->lines[set][i];
-		if (sharing->keys[set][i] == key && line->line == number && line->space == space)
-			return line;
+	const size_t at = (key * 0x9e3779b97f4a7c15u >> 32) % SETS;
+	struct set *set = &sharing->sets[at];
+	const uint32_t now = ++sharing->time;
+	int i = 0;
+	while (i < WAYS && set->keys[i] != key)
+		i++;
+	if (i == WAYS) {
+		i = place_for(set, now);
+		if (i < 0)
+			return NULL;
+		forget(sharing, &sharing->lines[at][i]);
+		sharing->lines[at][i].line = number;
+		sharing->lines[at][i].space = space;
+		set->keys[i] = key;
 	}
-	const int at = place_for(sharing, set);
-	if (at < 0)
-		return NULL;
-	struct watched_line *line = &sharing->lines[set][at];
-	forget(sharing, line);
-	sharing->keys[set][at] = key;
-	line->line = number;
-	line->space = space;
-	return line;
+	set->times[i] = now;
+	return &sharing->lines[at][i];
+}
+
+/* It stays. */
+static void keep(struct sharing *sharing, const struct watched_line *line)
+{
+	const size_t at = (size_t)(line - sharing->lines[0]);
+	sharing->sets[at / WAYS].shared |= 1u << at % WAYS;
 }
 
 static struct toucher *toucher_of(struct sharing *sharing, struct watched_line *line, uint32_t who,
@@ -180,7 +196,7 @@ static struct toucher *toucher_of(struct sharing *sharing, struct watched_line *
 	if (line->n == SHARING_TOUCHERS || sharing->n_touchers == SHARING_TOUCHERS_OF_ALL)
 		return NULL;
 	if (line->n == line->cap) {
-		const uint32_t cap = line->cap ? 2 * line->cap : 2;
+		const uint32_t cap = line->cap ? 2 * line->cap : 1;
 		struct toucher *grown = realloc(line->touchers, cap * sizeof(*grown));
 		if (!grown)
 			return NULL;
@@ -213,6 +229,7 @@ static void find_places(struct sharing *sharing, struct watched_line *line, stru
 	if (!line->has_threads || !line->is_stored)
 		return;
 	line->is_shared = true;
+	keep(sharing, line);
 	if (is_new || is_due)
 		for (uint32_t i = 0; i < line->n; i++)
 			locate(sharing, line, &line->touchers[i]);
@@ -264,7 +281,6 @@ static void note_line(struct sharing *sharing, const struct sharing_chunk *chunk
 		sharing->n_lost++;
 		return;
 	}
-	line->time = ++sharing->time;
 	line->accesses++;
 	line->has_threads |= line->touchers[0].thread != chunk->thread;
 	line->is_stored |= access->stores;
@@ -298,7 +314,7 @@ void sharing_each(const struct sharing *sharing,
 		  void (*each)(void *context, const struct watched_line *line), void *context)
 {
 	for (size_t i = 0; sharing->lines && i < SHARING_LINES; i++)
-		if (sharing->keys[0][i])
+		if (sharing->sets[i / WAYS].keys[i % WAYS])
 			each(context, &sharing->lines[0][i]);
 }
 

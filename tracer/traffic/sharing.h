@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHARING_LINES 65536
+#define SHARING_LINES 16384
 /* Instructions, each in a thread, that are told apart at one line, and at all lines. */
 #define SHARING_TOUCHERS 256
 #define SHARING_TOUCHERS_OF_ALL (1 << 18)
@@ -76,9 +76,9 @@ void sharing_note(struct sharing *sharing, const struct sharing_chunk *chunk,
 struct toucher {
 	uint32_t who, thread;
 	uint64_t loaded, stored; /* bit k: byte k of the line */
-	uint64_t loads, stores;  /* accesses, in bursts; one that does both is one of each */
-	uint64_t both;           /* of these: did both */
-	uint64_t visits, visit;  /* of the line's visits: how many it had a part in, the last one */
+	uint32_t loads, stores;  /* accesses, in bursts; one that does both is one of each */
+	uint32_t both;           /* of these: did both */
+	uint32_t visits, visit;  /* of the line's visits: how many it had a part in, the last one */
 	struct data_place place; /* of its lowest byte; known where the line is shared */
 };
 
@@ -95,8 +95,8 @@ struct watched_line {
 	uint64_t turns;    /* it went from one thread to another, seen for certain */
 	/* Bursts, or parts of them between those of others, that touched it, and how many of them
 	 * were another thread's than the one before; the last one's burst and thread. */
-	uint64_t visits, changes, burst;
-	uint32_t visitor;
+	uint32_t visits, changes, visitor;
+	uint64_t burst;
 	/* Of the last chunk of the chain of chunks, none of which overlaps another, that `turns` is
 	 * of. */
 	struct {
@@ -104,7 +104,6 @@ struct watched_line {
 		uint32_t thread;
 		bool is_known, stores;
 	} holder;
-	uint64_t time; /* when it was touched last, by a count of accesses */
 };
 
 /* All lines that are watched, in any order: `each` is called with each of them. */

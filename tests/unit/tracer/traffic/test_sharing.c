@@ -405,3 +405,89 @@ Test(sharing, no_order_has_more_moves)
 		cr_assert_eq(line.true_at_most, line.transfers_at_most);
 	}
 }
+
+/* ---- from bursts to all of the run ---- */
+
+#define BURSTS 400 /* of a thread in the whole run */
+#define EACH 500   /* executions in each */
+
+static void instruction_of(void *context, uint32_t who, uint32_t *module, uint64_t *offset)
+{
+	(void)context;
+	*module = 0;
+	*offset = who;
+}
+
+static double executed(void *context, uint32_t thread, uint32_t module, uint64_t offset)
+{
+	(void)context;
+	cr_assert(module == 0 && thread == offset);
+	return (double)BURSTS * EACH;
+}
+
+static bool no_bias(void *context, uint32_t space, uint32_t module, uint64_t *bias)
+{
+	(void)context;
+	return false;
+}
+
+/* Two threads, of which each has in some of its bursts (`share` of them) all of its accesses in the
+ * line, and in the others none; one burst in twenty is seen.  Gives the line, and in *truth how
+ * many accesses to it there were. */
+static struct shared_line seen_line(double share, double *truth)
+{
+	const struct sharing_run run = {NULL, instruction_of, executed, no_bias, nowhere};
+	struct sharing *sharing = sharing_create(nowhere, NULL);
+	struct profile *profile = profile_create();
+	struct shared_lines lines;
+	*truth = 0;
+	begin(sharing);
+	for (uint64_t burst = 1; burst <= BURSTS; burst++)
+		for (uint32_t thread = 0; thread < 2; thread++) {
+			const struct sharing_chunk chunk = {0, thread, 2 * burst + thread,
+							    10 * burst, 10 * burst + 9};
+			const bool here = (double)any(1 << 20) < share * (1 << 20);
+			const bool seen = any(20) == 0 || burst < 3;
+			*truth += here ? EACH : 0;
+			for (unsigned i = 0; i < EACH && seen; i++) {
+				const uint64_t address =
+					here ? 4096 : (1 << 20) + any(1 << 16) * LINE;
+				sharing_execution(sharing, &chunk, thread, 1);
+				sharing_note(sharing, &chunk,
+					     &(struct sharing_access){address, 8, thread, false,
+								      true});
+			}
+		}
+	assert_ok(shared_lines_find(sharing, profile, &run, &lines));
+	struct shared_line found = {0};
+	for (size_t i = 0; i < lines.n_items; i++)
+		if (lines.items[i].line == 4096 / LINE)
+			found = lines.items[i];
+	cr_expect(!found.n_places || found.places[0].place.object == 1);
+	shared_lines_deinit(&lines);
+	profile_destroy(profile);
+	sharing_destroy(sharing);
+	return found;
+}
+
+Test(sharing, accesses_that_all_go_to_a_line_are_the_executions)
+{
+	double truth;
+	const struct shared_line line = seen_line(1, &truth);
+	cr_expect_eq(line.accesses, truth);
+	cr_expect_eq(line.transfers_at_most, truth); /* both store alone */
+	cr_expect(line.halfwidth > 0 && line.halfwidth < 0.001 * truth);
+}
+
+Test(sharing, intervals_hold_the_truth)
+{
+	int held = 0, all = 0;
+	for (int round = 0; round < 300; round++) {
+		double truth;
+		const double share = 0.05 + 0.9 * (double)any(1000) / 1000;
+		const struct shared_line line = seen_line(share, &truth);
+		all++;
+		held += fabs(line.accesses - truth) <= line.halfwidth;
+	}
+	cr_expect_geq(held, (int)(0.93 * all), "%d of %d", held, all);
+}

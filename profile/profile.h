@@ -193,7 +193,7 @@ struct profile_working_set {
 };
 
 /* Whether threads use the same bytes of a line, or bytes of their own that happen to lie in one. */
-enum sharing_kind { SHARING_FALSE = 1, SHARING_TRUE = 2 };
+enum sharing_kind { SHARING_FALSE, SHARING_TRUE };
 
 /* So many rows there are at most, of lines and of places of each. */
 #define PROFILE_SHARED_LINES 100

@@ -97,9 +97,15 @@ def test_windows_do_not_change_the_count(t):
 
 
 def test_reason_and_page(t):
-    """The cost of a move is the machine's; here it is a given one."""
+    """The cost of a move is the machine's; here it is a given one.  Threads that do not run at the same time lose nothing."""
     program = t.program(PROGRAM, ("-O2", "-fno-tree-vectorize"))
-    result = t.profile([program, "false", "30000000"])
+    for _ in range(5):
+        result = t.profile([program, "false", "60000000"])
+        [counting] = [f for f in result.json["functions"] if f["name"] == "count_here"]
+        if counting["threads"] > 1.5 and counting["distance"] > 1.3:
+            break
+    else:
+        pytest.skip("its threads ran one after the other: others have the processors")
     path = os.path.join(t.directory, "profiled.rfp")
     database = sqlite3.connect(path)
     keys = [key for key, in database.execute("SELECT key FROM facts WHERE key LIKE 'line_transfer_%'")]

@@ -96,28 +96,35 @@ def test_windows_do_not_change_the_count(t):
     assert len(lines) == 1 and told <= lines[0]["accesses"] <= 1.001 * told, lines
 
 
-def test_reason_and_page(t):
+def page_of(t):
+    return t.rfprof("report", "-f", "count_here", os.path.join(t.directory, "profiled.rfp")).stdout.decode()
+
+
+def test_page(t):
+    shared(t, "false")
+    page = page_of(t)
+    assert "lines that its threads share with others" in page and "false sharing of" in page, page
+    assert "bytes 0 to 7 written" in page and "bytes 8 to 15 written" in page, page
+
+
+def test_reason(t):
     """The cost of a move is the machine's; here it is a given one.  Threads that do not run at the same time lose nothing."""
     program = t.program(PROGRAM, ("-O2", "-fno-tree-vectorize"))
-    for _ in range(5):
+    for _ in range(8):
         result = t.profile([program, "false", "60000000"])
         [counting] = [f for f in result.json["functions"] if f["name"] == "count_here"]
-        if counting["threads"] > 1.5 and counting["distance"] > 1.3:
+        if counting["threads"] > 1.3 and counting["distance"] > 1.2:
             break
     else:
         pytest.skip("its threads ran one after the other: others have the processors")
-    path = os.path.join(t.directory, "profiled.rfp")
-    database = sqlite3.connect(path)
+    database = sqlite3.connect(os.path.join(t.directory, "profiled.rfp"))
     keys = [key for key, in database.execute("SELECT key FROM facts WHERE key LIKE 'line_transfer_%'")]
     if not keys:
         pytest.skip("no two hardware threads")
     database.execute("UPDATE facts SET value = '50' WHERE key LIKE 'line_transfer_%'")
     database.commit()
     database.close()
-    page = t.rfprof("report", "-f", "count_here", path).stdout.decode()
+    page = page_of(t)
     assert "false sharing: threads use bytes of their own in one line" in page, page
     assert "pad or align to 64 bytes" in page and "takes 50" in page, page
-    assert "lines that its threads share with others" in page and "false sharing of" in page, page
-    assert "bytes 0 to 7" in page and "bytes 8 to 15" in page, page
-    report = t.rfprof("report", "--json", "-", path).stdout
-    assert b'"cost_s"' in report and result.json["sharing"], report
+    assert result.json["sharing"][0]["cost_s"] > 0, result.json["sharing"]

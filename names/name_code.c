@@ -2,6 +2,7 @@
 #include "names/name_code.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "symbols/elf_file.h"
 
 #include <inttypes.h>
@@ -267,4 +268,26 @@ struct rf_error *name_code(struct module_work *work)
 				?: add_to_code(work, add_inlined_at);
 	u64_map_deinit(&work->calls);
 	return error;
+}
+
+struct rf_error *name_shared_places(struct profile *profile)
+{
+	const struct profile_line *lines = profile->lines; /* by (module, start) */
+	for (size_t i = 0; i < profile->n_shared_places; i++) {
+		struct profile_shared_place *place = &profile->shared_places[i];
+		const size_t n = rf_search(profile->n_lines, k,
+					   lines[k].module < place->module ||
+						   (lines[k].module == place->module &&
+						    lines[k].start <= place->offset));
+		const struct profile_line *line = n ? &lines[n - 1] : NULL;
+		if (!line || line->module != place->module || place->offset >= line->end)
+			continue;
+		char *file = strdup(line->file);
+		if (!file)
+			return rf_error_no_memory();
+		free(place->file);
+		place->file = file;
+		place->source_line = line->line;
+	}
+	return NULL;
 }

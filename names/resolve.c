@@ -372,5 +372,5 @@ struct rf_error *names_resolve(struct profile *profile, const struct resolve_opt
 			error = resolve_module(&work, options);
 	}
 	free(places.items);
-	return error;
+	return error ? error : name_shared_places(profile);
 }

@@ -399,6 +399,12 @@ struct rf_error *profile_take_machine(struct profile *profile, const struct mach
 				 theory_issue(machine->microarchitecture));
 	if (machine->clock_fp_ghz > 0)
 		profile_set_fact(profile, "clock_fp_ghz", "%.4f", machine->clock_fp_ghz);
+	static const char *const facts[LINE_WAYS] = {"line_transfer_core_ns",
+						     "line_transfer_cache_ns",
+						     "line_transfer_beyond_ns"};
+	for (size_t i = 0; i < machine->n_transfers; i++)
+		profile_set_fact(profile, facts[machine->transfers[i].way], "%.2f",
+				 machine->transfers[i].best_ns);
 	return error ? error
 		     : profile_take_custom(profile, machine->custom_roofs, machine->n_custom_roofs);
 }

@@ -194,6 +194,43 @@ struct profile_working_set {
 	uint64_t reads, writes; /* lines */
 };
 
+/* Whether threads use the same bytes of a line, or bytes of their own that happen to lie in one. */
+enum sharing_kind { SHARING_FALSE, SHARING_TRUE };
+
+/* So many rows there are at most, of lines and of places of each. */
+#define PROFILE_SHARED_LINES 100
+#define PROFILE_SHARED_PLACES 64
+
+/* A line that several threads of a process touched while one of them stored to it
+ * (docs/traffic.md, "Lines that threads share"); those that may have moved most come first. */
+struct profile_shared_line {
+	enum sharing_kind kind; /* of most of what may have moved */
+	uint64_t accesses;
+	double halfwidth; /* of `accesses`, 95 % */
+	/* How often an access of a thread can have found that another one had stored to the line
+	 * since its own last access; and to the very bytes.  No order of the accesses has more. */
+	uint64_t transfers_at_most, true_at_most;
+	uint64_t transfers_seen; /* at least so many there were */
+	/* 1: threads use it in any order, or it is not known; near 0: one after the other, each for
+	 * long */
+	double mixed;
+};
+
+/* What one instruction of one thread did to a shared line.  By line, and of each line those with
+ * most accesses first. */
+struct profile_shared_place {
+	uint32_t line, module;   /* line: row in shared_lines */
+	uint64_t offset;         /* of the instruction */
+	uint32_t thread, object; /* object: of its lowest byte, or PROFILE_NONE */
+	bool has_object_offset;  /* that byte's place in the object is known: */
+	uint64_t object_offset;
+	uint64_t loaded, stored;          /* bit k: byte k of the line */
+	uint64_t accesses, loads, stores; /* one that loads and stores is one access */
+	double halfwidth;                 /* of `accesses`, 95 %; 0: they are exact */
+	char *file;                       /* source file of the instruction, or "" */
+	uint32_t source_line;             /* or 0 */
+};
+
 enum counter_use { COUNTER_UNUSED, COUNTER_USED, COUNTER_IN_TURNS, COUNTER_BELOW, N_COUNTER_USES };
 
 /* A hardware event of the timed run.  A quantity ("flop_dp", tracer/pmu/event_table.h) is the
@@ -541,7 +578,8 @@ struct rf_error *profile_add_counter(struct profile *profile, const char *quanti
 void profile_add_uncounted(struct profile *profile, uint32_t module, const char *reason);
 
 /* Copies a machine into a profile: roofs, custom roofs, and the facts cpu_model, microarchitecture
- * (where it is known), usable_threads, clock_ghz and clock_fp_ghz (where it was measured). */
+ * (where it is known), usable_threads, clock_ghz, clock_fp_ghz and
+ * line_transfer_…_ns (where they were measured). */
 struct rf_error *profile_take_machine(struct profile *profile, const struct machine *machine);
 /* Moves all rows to a profile whose tables of the same rows are empty, but for facts: those of
  * `from` replace its own. */

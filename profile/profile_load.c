@@ -295,6 +295,21 @@ static bool inlined_in_order(const struct profile *profile)
 	return true;
 }
 
+/* Places of a line are looked up by their order, and each one beside all others of its line. */
+static bool shared_in_order(const struct profile *profile)
+{
+	const struct profile_shared_place *places = profile->shared_places;
+	size_t n = 0;
+	for (size_t i = 0; i < profile->n_shared_places; i++) {
+		if (i && places[i].line < places[i - 1].line)
+			return false;
+		n = i && places[i].line == places[i - 1].line ? n + 1 : 1;
+		if (n > PROFILE_SHARED_PLACES)
+			return false;
+	}
+	return profile->n_shared_lines <= PROFILE_SHARED_LINES;
+}
+
 static bool flop_known(const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->n_sum_flop; i++) {
@@ -355,6 +370,8 @@ static struct rf_error *check_profile(const struct profile *profile, const char 
 		return profile_file_damaged(path, "Python of samples is out of order");
 	if (profile->n_timed_runs > PROFILE_MAX_RUNS)
 		return profile_file_damaged(path, "more timed runs than there can be");
+	if (!shared_in_order(profile))
+		return profile_file_damaged(path, "shared lines are too many or out of order");
 	if (!flop_known(profile))
 		return profile_file_damaged(path, "a sum is of a kind of flop that is not known");
 	return NULL;

@@ -75,6 +75,30 @@ bool machine_roof_interpolated(const struct roof *roofs, size_t n_roofs, double 
 	return n_roofs > 0;
 }
 
+/* ---- lines that move ---- */
+
+const char *line_way_words(enum line_way way)
+{
+	static const char *const words[LINE_WAYS] = {"one core", "one last cache",
+						     "two last caches"};
+	return words[way];
+}
+
+static const char *const way_names[LINE_WAYS] = {"core", "cache", "beyond"};
+
+const char *line_way_name(enum line_way way)
+{
+	return way_names[way];
+}
+
+enum line_way line_way_find(const char *name)
+{
+	enum line_way way = 0;
+	while (way < LINE_WAYS && strcmp(way_names[way], name) != 0)
+		way++;
+	return way;
+}
+
 /* ---- two measurements of one machine ---- */
 
 static const struct machine_count *find_count(const struct machine *machine, int threads)
@@ -205,6 +229,10 @@ struct rf_error *machine_merge(struct machine *newer, struct machine *older)
 		newer->sizes_in_small_pages = older->sizes_in_small_pages;
 		older->sizes = NULL;
 		older->n_sizes = 0;
+	}
+	if (!newer->n_transfers) {
+		memcpy(newer->transfers, older->transfers, sizeof(newer->transfers));
+		newer->n_transfers = older->n_transfers;
 	}
 	merge_histories(newer, older);
 	/* Rows first: they look at the counts that `newer` has of its own. */

@@ -78,6 +78,19 @@ struct size_point {
 	double read_gbs, read_median_gbs; /* 1e9 bytes/s, the highest and the median */
 };
 
+/* Between which hardware threads a line moves. */
+enum line_way {
+	LINE_WITHIN_CORE,  /* of one core */
+	LINE_WITHIN_CACHE, /* of two cores below one last cache */
+	LINE_BEYOND,       /* of two last caches, or sockets */
+	LINE_WAYS
+};
+/* What it costs that a line moves, once, which two threads write in turns: ns. */
+struct line_transfer {
+	enum line_way way;
+	double best_ns, median_ns, q1_ns, q3_ns; /* of the repeats */
+};
+
 struct machine {
 	char *cpu_model;
 	int usable_threads;      /* hardware threads inside the affinity mask and cgroup quota */
@@ -93,6 +106,8 @@ struct machine {
 	struct size_point *sizes; /* ascending; none where only the quick rows were measured */
 	size_t n_sizes;
 	bool sizes_in_small_pages; /* no huge pages could be had: misses of the TLB are in it */
+	struct line_transfer transfers[LINE_WAYS]; /* those that are there and were measured */
+	size_t n_transfers;
 	struct custom_roof *custom_roofs; /* not measured: custom_roofs.h */
 	size_t n_custom_roofs;
 	bool from_cache; /* read from the cache file instead of measured now */
@@ -101,6 +116,12 @@ struct machine {
 };
 
 void machine_deinit(struct machine *machine);
+
+/* "one core", "one last cache", "two last caches". */
+const char *line_way_words(enum line_way way);
+/* "core", "cache", "beyond": in JSON; LINE_WAYS: no such word. */
+const char *line_way_name(enum line_way way);
+enum line_way line_way_find(const char *name);
 
 /* Which rows a look-up wants; ROOF_ISA_ANY: of whatever isa. */
 struct roof_key {

@@ -30,6 +30,13 @@ static json_t *size_to_json(const struct size_point *size)
 			 size->read_median_gbs);
 }
 
+static json_t *transfer_to_json(const struct line_transfer *transfer)
+{
+	return json_pack("{s:s, s:f, s:f, s:f, s:f}", "between", line_way_name(transfer->way),
+			 "best_ns", transfer->best_ns, "median_ns", transfer->median_ns, "q1_ns",
+			 transfer->q1_ns, "q3_ns", transfer->q3_ns);
+}
+
 static json_t *roof_to_json(const struct roof *roof)
 {
 	return json_pack(
@@ -51,7 +58,7 @@ static json_t *roof_to_json(const struct roof *roof)
 struct rf_error *machine_to_json(const struct machine *machine, json_t **out)
 {
 	json_t *caches = json_array(), *counts = json_array(), *roofs = json_array();
-	json_t *notes = json_array(), *sizes = json_array();
+	json_t *notes = json_array(), *sizes = json_array(), *transfers = json_array();
 	int failed = 0;
 	for (size_t i = 0; i < machine->n_counts; i++)
 		failed |= json_array_append_new(
@@ -63,15 +70,19 @@ struct rf_error *machine_to_json(const struct machine *machine, json_t **out)
 		failed |= json_array_append_new(roofs, roof_to_json(&machine->roofs[i]));
 	for (size_t i = 0; i < machine->n_sizes; i++)
 		failed |= json_array_append_new(sizes, size_to_json(&machine->sizes[i]));
+	for (size_t i = 0; i < machine->n_transfers; i++)
+		failed |=
+			json_array_append_new(transfers, transfer_to_json(&machine->transfers[i]));
 	for (size_t i = 0; i < machine->n_notes; i++)
 		failed |= json_array_append_new(notes, json_string(machine->notes[i]));
 	json_t *json =
-		json_pack("{s:s, s:s?, s:i, s:f, s:f, s:o, s:o, s:o, s:o, s:b, s:o}", "cpu_model",
-			  machine->cpu_model, "microarchitecture", machine->microarchitecture,
-			  "usable_threads", machine->usable_threads, "clock_ghz",
-			  machine->clock_ghz, "clock_fp_ghz", machine->clock_fp_ghz, "counts",
-			  counts, "caches", caches, "roofs", roofs, "sizes", sizes,
-			  "sizes_in_small_pages", machine->sizes_in_small_pages, "notes", notes);
+		json_pack("{s:s, s:s?, s:i, s:f, s:f, s:o, s:o, s:o, s:o, s:b, s:o, s:o}",
+			  "cpu_model", machine->cpu_model, "microarchitecture",
+			  machine->microarchitecture, "usable_threads", machine->usable_threads,
+			  "clock_ghz", machine->clock_ghz, "clock_fp_ghz", machine->clock_fp_ghz,
+			  "counts", counts, "caches", caches, "roofs", roofs, "sizes", sizes,
+			  "sizes_in_small_pages", machine->sizes_in_small_pages, "line_transfers",
+			  transfers, "notes", notes);
 	if (failed || !json) {
 		json_decref(json);
 		return rf_error_no_memory();
@@ -129,6 +140,22 @@ static struct rf_error *read_size(json_t *json, void *item)
 	if (bytes <= 0 || !is_rate(size->latency_ns) || !is_rate(size->latency_median_ns) ||
 	    !is_rate(size->read_gbs) || !is_rate(size->read_median_gbs))
 		return format_error("sizes", "a size or a rate is not positive");
+	return NULL;
+}
+
+static struct rf_error *read_transfer(json_t *json, void *item)
+{
+	struct line_transfer *transfer = item;
+	const char *way;
+	json_error_t cause;
+	if (json_unpack_ex(json, &cause, 0, "{s:s, s:F, s:F, s:F, s:F}", "between", &way, "best_ns",
+			   &transfer->best_ns, "median_ns", &transfer->median_ns, "q1_ns",
+			   &transfer->q1_ns, "q3_ns", &transfer->q3_ns))
+		return format_error("line_transfers", cause.text);
+	transfer->way = line_way_find(way);
+	if (transfer->way == LINE_WAYS || !is_rate(transfer->best_ns) ||
+	    !is_rate(transfer->median_ns) || !is_rate(transfer->q1_ns) || !is_rate(transfer->q3_ns))
+		return format_error("line_transfers", "an unknown way, or a time is not positive");
 	return NULL;
 }
 
@@ -241,6 +268,13 @@ static struct rf_error *check_arrays(json_t *caches, json_t *roofs, const struct
 	return json_array_size(roofs) ? NULL : format_error("roofs", "there are none");
 }
 
+static struct rf_error *read_transfers(json_t *json, struct machine *machine)
+{
+	if (json_array_size(json) > LINE_WAYS)
+		return format_error("line_transfers", "more than there are ways");
+	return READ(read_transfer, json, machine, transfers);
+}
+
 static struct rf_error *check_sizes(const struct machine *machine)
 {
 	for (size_t i = 1; i < machine->n_sizes; i++)
@@ -282,6 +316,8 @@ struct rf_error *machine_from_json(json_t *json, struct machine *out)
 		error = READ_NEW(read_size, sizes, &machine, sizes);
 	if (!error)
 		error = check_sizes(&machine);
+	if (!error)
+		error = read_transfers(json_object_get(json, "line_transfers"), &machine);
 	machine.sizes_in_small_pages = json_is_true(json_object_get(json, "sizes_in_small_pages"));
 	if (!error)
 		error = READ_NEW(read_note, notes, &machine, notes);

@@ -10,11 +10,12 @@
  *                  "history": [ { "when": seconds since 1970, "best" } … ] } … ],
  *     "sizes": [ { "bytes", "latency_ns", "latency_median_ns", "read_gbs", "read_median_gbs" } … ],
  *     "sizes_in_small_pages": bool,
- *     "notes": [ text … ] }
+ *     "line_transfers": [ { "between": "core" | "cache" | "beyond", "best_ns", "median_ns",
+ * "q1_ns", "q3_ns" } … ], "notes": [ text … ] }
  *
  * Rates are in `unit`: "GFLOP/s" (1e9 flop/s), "GOP/s" (1e9 integer operations/s) or "GB/s" (1e9
- * bytes/s).  What is behind "noisy" of a roof and "sizes" may be missing: older files do not have
- * it.  Custom roofs are not part of it: they are kept in a file of their own. */
+ * bytes/s).  What is behind "noisy" of a roof, "sizes" and "line_transfers" may be missing: older
+ * files do not have it.  Custom roofs are not part of it: they are kept in a file of their own. */
 #pragma once
 
 #include "base/error.h"

@@ -255,6 +255,25 @@ static void print_other_counts(const struct printer *printer)
 		fputc('\n', printer->stream);
 }
 
+/* What a line costs that threads write in turns. */
+static void print_transfers(const struct machine *machine, FILE *stream)
+{
+	if (!machine->n_transfers) {
+		fputs("\nA line that two threads write in turns: not measured, for there are no "
+		      "two "
+		      "hardware threads\n",
+		      stream);
+		return;
+	}
+	fputs("\nA line that two threads write in turns, ns for each move\n", stream);
+	for (size_t i = 0; i < machine->n_transfers; i++) {
+		const struct line_transfer *transfer = &machine->transfers[i];
+		fprintf(stream, "  threads of %-16s %6.1f  (quartiles %.1f–%.1f, best %.1f)\n",
+			line_way_words(transfer->way), transfer->median_ns, transfer->q1_ns,
+			transfer->q3_ns, transfer->best_ns);
+	}
+}
+
 static struct rf_error *print_all(const struct machine *machine, const int *threads,
 				  size_t n_threads, FILE *stream)
 {
@@ -274,6 +293,7 @@ static struct rf_error *print_all(const struct machine *machine, const int *thre
 	print_marks(&printer);
 	print_conventions(&printer);
 	print_other_counts(&printer);
+	print_transfers(machine, stream);
 	struct rf_error *error = machine_print_history(machine, stream);
 	if (!error)
 		error = machine_print_sizes(machine, stream);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/small_file.h"
+#include "machine/roofs/line_transfers.h"
 #include "machine/roofs/roofs_bandwidth.h"
 #include "machine/roofs/roofs_compute.h"
 #include "machine/roofs/roofs_run.h"
@@ -199,6 +200,8 @@ static struct rf_error *measure_all(struct roofs_run *run, struct machine *machi
 		error = roofs_plan(run);
 	if (!error)
 		error = measure_clock(run, machine);
+	if (!error && !run->wish->wants)
+		error = line_transfers_measure(run->topology, machine);
 	if (!error)
 		error = measure_phases(run);
 	/* Again, now that the cores have been busy for long enough to have reached their clock. */

@@ -10,7 +10,7 @@
 #define MOST_ROWS ((uint64_t)1 << 20)
 
 struct head {
-	uint64_t n_caches, n_counts, n_roofs, n_sizes, n_notes;
+	uint64_t n_caches, n_counts, n_roofs, n_sizes, n_transfers, n_notes;
 	double clock_ghz, clock_fp_ghz;
 	int usable_threads;
 	bool has_microarchitecture, sizes_in_small_pages;
@@ -64,7 +64,8 @@ static void take_machine(struct cursor *cursor, struct machine *machine)
 {
 	struct head head = {0};
 	take(cursor, &head, sizeof(head));
-	cursor->failed |= head.n_caches > sizeof(machine->caches) / sizeof(*machine->caches);
+	cursor->failed |= head.n_caches > sizeof(machine->caches) / sizeof(*machine->caches) ||
+			  head.n_transfers > LINE_WAYS;
 	if (cursor->failed)
 		return;
 	machine->usable_threads = head.usable_threads;
@@ -79,6 +80,8 @@ static void take_machine(struct cursor *cursor, struct machine *machine)
 	machine->n_roofs = machine->roofs ? head.n_roofs : 0;
 	machine->sizes = take_array(cursor, head.n_sizes, sizeof(*machine->sizes));
 	machine->n_sizes = machine->sizes ? head.n_sizes : 0;
+	machine->n_transfers = head.n_transfers;
+	take(cursor, machine->transfers, head.n_transfers * sizeof(*machine->transfers));
 	machine->cpu_model = take_text(cursor);
 	machine->microarchitecture = head.has_microarchitecture ? take_text(cursor) : NULL;
 	machine->notes = head.n_notes && head.n_notes <= MOST_ROWS
@@ -120,6 +123,7 @@ static void put_machine(const struct machine *machine, FILE *stream)
 	head.n_counts = machine->n_counts;
 	head.n_roofs = machine->n_roofs;
 	head.n_sizes = machine->n_sizes;
+	head.n_transfers = machine->n_transfers;
 	head.n_notes = machine->n_notes;
 	head.clock_ghz = machine->clock_ghz;
 	head.clock_fp_ghz = machine->clock_fp_ghz;
@@ -131,6 +135,7 @@ static void put_machine(const struct machine *machine, FILE *stream)
 	fwrite(machine->counts, sizeof(*machine->counts), machine->n_counts, stream);
 	fwrite(machine->roofs, sizeof(*machine->roofs), machine->n_roofs, stream);
 	fwrite(machine->sizes, sizeof(*machine->sizes), machine->n_sizes, stream);
+	fwrite(machine->transfers, sizeof(*machine->transfers), machine->n_transfers, stream);
 	fwrite(machine->cpu_model, 1, strlen(machine->cpu_model) + 1, stream);
 	if (machine->microarchitecture)
 		fwrite(machine->microarchitecture, 1, strlen(machine->microarchitecture) + 1,

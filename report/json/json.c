@@ -7,6 +7,7 @@
 #include "report/json/json_items.h"
 #include "report/json/json_python.h"
 #include "report/json/json_roofs.h"
+#include "report/json/json_sharing.h"
 #include "report/json/json_traffic.h"
 #include "report/json/json_writer.h"
 #include "report/reasons/advice.h"
@@ -41,8 +42,16 @@ static void put_facts(struct json_writer *out, const struct profile *profile,
 static void put_machine(struct json_writer *out, const char *key, const struct profile *profile)
 {
 	static const char *const facts[] = {
-		"cpu_model", "microarchitecture", "usable_threads", "clock_ghz", "clock_fp_ghz",
-		"kernel",    "hostname",
+		"cpu_model",
+		"microarchitecture",
+		"usable_threads",
+		"clock_ghz",
+		"clock_fp_ghz",
+		"line_transfer_core_ns",
+		"line_transfer_cache_ns",
+		"line_transfer_beyond_ns",
+		"kernel",
+		"hostname",
 	};
 	put_object(out, key);
 	put_facts(out, profile, facts, sizeof(facts) / sizeof(*facts));
@@ -318,6 +327,7 @@ void report_json_head(struct json_writer *out, const struct report_view *view)
 	put_integer(out, "roof_threads", report_roof_threads(view));
 	report_json_bandwidths(out, "bandwidths", view->profile);
 	report_json_peaks(out, "peaks", view->profile);
+	report_json_sharing(out, "sharing", view);
 }
 
 static struct rf_error *put_function(struct json_writer *const *to, size_t i, void *context)

@@ -87,16 +87,15 @@ static void put_levels(struct json_writer *out, const char *key,
 
 /* ---- data ---- */
 
-static void put_data(struct json_writer *out, const struct profile *profile,
-		     const struct profile_sum_object *part, double all)
+/* Members of an object that say what it is. */
+static void put_identity(struct json_writer *out, const struct profile *profile, uint32_t object)
 {
 	static const char *const kinds[] = {
 		[OBJECT_OTHER] = "other",   [OBJECT_HEAP] = "heap",   [OBJECT_MAPPING] = "mapping",
 		[OBJECT_STATIC] = "static", [OBJECT_STACK] = "stack", [OBJECT_CODE] = "code",
 	};
-	const struct profile_object *data = &profile->objects[part->object];
-	put_object(out, NULL);
-	put_count(out, "object", part->object);
+	const struct profile_object *data = &profile->objects[object];
+	put_count(out, "object", object);
 	put_text(out, "kind", kinds[data->kind]);
 	put_text(out, "name", data->name[0] ? data->name : NULL);
 	put_text(out, "module",
@@ -105,6 +104,25 @@ static void put_data(struct json_writer *out, const struct profile *profile,
 	put_known(out, "line", data->line, data->line);
 	put_count(out, "size_bytes", data->bytes);
 	put_count(out, "allocations", data->n);
+}
+
+void report_json_object(struct json_writer *out, const char *key, const struct profile *profile,
+			uint32_t object)
+{
+	if (object == PROFILE_NONE) {
+		put_null(out, key);
+		return;
+	}
+	put_object(out, key);
+	put_identity(out, profile, object);
+	put_end(out);
+}
+
+static void put_data(struct json_writer *out, const struct profile *profile,
+		     const struct profile_sum_object *part, double all)
+{
+	put_object(out, NULL);
+	put_identity(out, profile, part->object);
 	put_real(out, "mem_read_bytes", part->read);
 	put_real(out, "mem_write_bytes", part->write);
 	put_real(out, "share", ratio(part->read + part->write, all));

@@ -102,6 +102,8 @@ struct model_evidence model_evidence(const struct profile *profile, const struct
 	add_instructions(profile, f, &evidence);
 	if (f->traffic)
 		add_data(f, &evidence);
+	for (enum sharing_kind kind = SHARING_FALSE; kind <= SHARING_TRUE; kind++)
+		evidence.sharing[kind] = sharing_of_function(profile, f, kind);
 	model_add_worth(profile, f, &evidence);
 	return evidence;
 }

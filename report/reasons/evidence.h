@@ -2,6 +2,7 @@
 #pragma once
 
 #include "report/model/model.h"
+#include "report/reasons/sharing.h"
 
 /* What a function must do, each of which needs time of its own while the others go on beside it. */
 enum model_need {
@@ -33,7 +34,9 @@ enum model_cause {
 	CAUSE_BRANCHES,  /* branches that go either way */
 	CAUSE_TAKEN,     /* branches, calls and returns */
 	CAUSE_SHORT_LOOP,
-	CAUSE_UNKNOWN, /* the rest of the time of code with few instructions a cycle */
+	CAUSE_FALSE_SHARING, /* lines that move between threads which use other bytes of them */
+	CAUSE_TRUE_SHARING,  /* and which use the same bytes */
+	CAUSE_UNKNOWN,       /* the rest of the time of code with few instructions a cycle */
 	N_MODEL_CAUSES
 };
 
@@ -75,6 +78,7 @@ struct model_evidence {
 	double evadable;  /* of its memory traffic: lines read only to be overwritten whole */
 	double conflicts; /* of its memory traffic: of sets, where memory holds it; else 0 */
 	bool would_fit;   /* a larger cache would spare much of its memory traffic */
+	struct sharing_part sharing[SHARING_TRUE + 1]; /* by enum sharing_kind */
 };
 
 struct model_evidence model_evidence(const struct profile *profile, const struct model_function *f);

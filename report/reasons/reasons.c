@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHARING_TEXT 1200
 #define NEAR 1.1 /* times below its roof: not worth a reason */
 
 /* What the list writes more than once. */
@@ -94,6 +95,17 @@ static const char *chain_advice(const struct model_function *f)
 	default:
 		return "several chains side by side, or another way to compute it";
 	}
+}
+
+/* ---- lines that threads share ---- */
+
+/* Whose the line is that costs most, and who touches it. */
+static const char *sharing_words(const struct report_view *view, const struct model_function *f,
+				 const struct model_evidence *e, enum sharing_kind kind,
+				 char text[static SHARING_TEXT])
+{
+	sharing_line_words(view->profile, e->sharing[kind].line, f, text, SHARING_TEXT);
+	return text;
 }
 
 /* ---- the list ---- */

@@ -325,6 +325,15 @@ static void save_arithmetic(const struct account *account)
 		e->needs[NEED_ARITHMETIC] * (1 - e->masked / 100));
 }
 
+/* Moves of lines between threads, which wait at them; each thread at its own. */
+static void save_sharing(const struct account *account)
+{
+	const struct sharing_part *sharing = account->evidence->sharing;
+	const double concurrency = account->f->concurrency;
+	save_on_top(account, CAUSE_FALSE_SHARING, sharing[SHARING_FALSE].cpu_s / concurrency);
+	save_on_top(account, CAUSE_TRUE_SHARING, sharing[SHARING_TRUE].cpu_s / concurrency);
+}
+
 /* At most what so many branches cost if none was foreseen.  Where the time that nothing else needs
  * is less than half of that, most branches were foreseen, and nothing is saved. */
 static void save_branches(const struct account *account, enum model_cause cause, uint64_t branches)
@@ -351,7 +360,8 @@ static void save_instructions(const struct account *account)
 	save_branches(account, CAUSE_BRANCHES, code->rare_ways);
 	save_branches(account, CAUSE_SHORT_LOOP, code->short_entries);
 	const double unknown = rest_of(account) - saved[CAUSE_BRANCHES] - saved[CAUSE_SHORT_LOOP] -
-			       saved[CAUSE_STRIDED];
+			       saved[CAUSE_STRIDED] - saved[CAUSE_FALSE_SHARING] -
+			       saved[CAUSE_TRUE_SHARING];
 	if (!is_latency(account) && unknown > account->f->elapsed_s / 2)
 		saved[CAUSE_UNKNOWN] = unknown;
 }
@@ -366,6 +376,7 @@ void model_add_worth(const struct profile *profile, const struct model_function 
 	add_needs(&account);
 	if (f->traffic)
 		save_data(&account);
+	save_sharing(&account);
 	save_arithmetic(&account);
 	save_instructions(&account);
 }

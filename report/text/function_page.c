@@ -453,6 +453,7 @@ struct rf_error *report_function_page(const struct report_view *plain, FILE *str
 	page_inlined(&page);
 	put_loops(&page);
 	page_objects(&page);
+	page_sharing(&page);
 	page_people(&page);
 	return page.error;
 }

@@ -17,6 +17,7 @@
 
 #define MAX_INLINED 16
 #define MAX_OBJECTS 5
+#define MAX_SHARED 5
 #define MAX_THREADS 16
 #define MAX_CALLERS 6
 
@@ -159,6 +160,37 @@ void page_objects(struct page *page)
 		page_line(page, STYLE_PLAIN, "  ", "%.0f %% (%s): %s",
 			  page_percent(part->read + part->write, all),
 			  report_put_bytes(bytes, part->read + part->write), words);
+	}
+}
+
+/* ---- lines that threads share ---- */
+
+static bool touches(const struct page *page, uint32_t line)
+{
+	uint32_t sides[2];
+	return page->f->function != PROFILE_NONE &&
+	       sharing_sides(page->view->profile, line, page->f, sides);
+}
+
+void page_sharing(struct page *page)
+{
+	const struct profile *profile = page->view->profile;
+	size_t n = 0;
+	for (uint32_t i = 0; i < profile->n_shared_lines && n < MAX_SHARED; i++) {
+		const struct profile_shared_line *line = &profile->shared_lines[i];
+		char words[1200];
+		if (!touches(page, i))
+			continue;
+		if (!n++)
+			page_title(page, "lines that its threads share with others");
+		sharing_line_words(profile, i, page->f, words, sizeof(words));
+		page_line(page, STYLE_PLAIN, "  ", "%s sharing of %s",
+			  line->kind == SHARING_TRUE ? "true" : "false", words);
+		page_line(page, STYLE_PLAIN, "    ",
+			  "%s accesses of all threads, moves between them: %s at most, %llu seen",
+			  REPORT_NUMBER((double)line->accesses),
+			  REPORT_NUMBER((double)line->transfers_at_most),
+			  (unsigned long long)line->transfers_seen);
 	}
 }
 

@@ -7,5 +7,7 @@
 void page_inlined(struct page *page);
 /* Whose data it moves. */
 void page_objects(struct page *page);
+/* Lines that threads share which it touches. */
+void page_sharing(struct page *page);
 /* Which threads run it, who calls it. */
 void page_people(struct page *page);

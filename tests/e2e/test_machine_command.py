@@ -132,6 +132,10 @@ def test_history_and_sizes_are_told(t):
     sizes = machine["sizes"]
     assert 16 <= len(sizes) <= 32 and sizes == sorted(sizes, key=lambda size: size["bytes"]), sizes
     assert all(size["latency_ns"] <= size["latency_median_ns"] for size in sizes)
+    moves = machine["line_transfers"]
+    assert len(moves) <= 3 and all(0 < move["best_ns"] <= move["q1_ns"] <= move["median_ns"] <= move["q3_ns"]
+                                   for move in moves), moves
+    assert bool(moves) == (machine["usable_threads"] > 1)
     table = do(t).stdout.decode()
     history = table[table.index("\nHistory\n"):]
     assert "measured" in history.splitlines()[2] and " UTC" in history.splitlines()[2], history

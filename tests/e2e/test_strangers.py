@@ -70,6 +70,7 @@ def plant(path):
     for key in [*facts_of_text(), "note.77"]:
         if key not in have:
             connection.execute("INSERT INTO facts SELECT count(*), ?, '' FROM facts", (key,))
+    mutants.fill(connection, "shared_lines")  # which has no text, but shared places are of it
     planted = 0
     for table in mutants.tables(connection):
         for name, kind in mutants.columns(connection, table):

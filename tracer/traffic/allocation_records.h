@@ -1,7 +1,7 @@
 /* Calls of allocators out of the records that the gate makes of them. */
 #pragma once
 
-#include "tracer/traffic/allocator_calls.h"
+#include "tracer/objects/allocator_calls.h"
 #include "tracer/traffic/trace_ring.h"
 
 struct allocation_reader { /* of one thread; all zero at first */

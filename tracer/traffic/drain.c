@@ -17,6 +17,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <time.h>
+#include <x86intrin.h>
 
 /* Between looks when there is nothing to do: at first, and after a while. */
 #define IDLE_NS 100000
@@ -60,15 +61,16 @@ struct drain {
 /* ---- chunks ---- */
 
 /* Of the sources with a chunk that waits the one whose chunk was handed over first; or NULL. */
-static struct drain_source *earliest(struct drain *drain)
+static struct drain_source *earliest(struct drain *drain, uint64_t *first)
 {
 	struct drain_source *found = NULL;
-	uint64_t first = UINT64_MAX, stamp;
+	uint64_t stamp;
+	*first = UINT64_MAX;
 	for (size_t i = 0; i < drain->n_sources; i++)
 		if (trace_ring_pending(&drain->sources[i]->ring, &stamp) &&
-		    (!found || stamp < first)) {
+		    (!found || stamp < *first)) {
 			found = drain->sources[i];
-			first = stamp;
+			*first = stamp;
 		}
 	return found;
 }
@@ -83,7 +85,8 @@ static void set_classes(struct drain *drain)
 /* Takes the first chunk that waits; false: there is none. */
 static bool take_chunk(struct drain *drain)
 {
-	struct drain_source *source = earliest(drain);
+	uint64_t stamp;
+	struct drain_source *source = earliest(drain, &stamp);
 	size_t n;
 	if (!source)
 		return false;
@@ -91,7 +94,7 @@ static bool take_chunk(struct drain *drain)
 		set_classes(drain);
 	const struct trace_record *records = trace_ring_chunk(&source->ring, &n);
 	const bool is_burst = trace_ring_is_burst(&source->ring);
-	record_reader_take(&source->reader, records, n, is_burst);
+	record_reader_take(&source->reader, records, n, is_burst, stamp);
 	trace_ring_release(&source->ring);
 	if (is_burst) {
 		source->burst_ns = clock_now_ns();
@@ -131,7 +134,8 @@ static void take_rest(struct drain *drain, struct drain_source *source)
 	while (trace_ring_pending(&source->ring, &stamp))
 		take_chunk(drain);
 	const struct trace_record *records = trace_ring_rest(&source->ring, &n);
-	record_reader_take(&source->reader, records, n, trace_ring_is_burst(&source->ring));
+	record_reader_take(&source->reader, records, n, trace_ring_is_burst(&source->ring),
+			   __rdtsc());
 }
 
 static void *run(void *argument)
@@ -235,6 +239,8 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 	source->wait_ns = BURST_NS;
 	const struct reader_thread rows = {thread, told_of(drain, thread, program)};
 	record_reader_init(&source->reader, simulation, config, &rows, space, source->core);
+	source->reader.chunk.to = __rdtsc();
+	sharing_thread_begins(simulation->sharing, space, thread, source->reader.chunk.to);
 	if (!drain->runs)
 		drain->runs = thread_start(&drain->thread, run, drain) == 0;
 	pthread_mutex_unlock(&drain->lock);
@@ -280,7 +286,8 @@ void drain_begin_window(struct drain *drain, struct drain_source *source, uint32
 	pthread_mutex_lock(&drain->lock);
 	source->is_unchecked = false;
 	source->by_chance &= by_chance;
-	source->burst_ns = clock_now_ns(); /* it had no time for one */
+	source->burst_ns = clock_now_ns();   /* it had no time for one */
+	source->reader.chunk.to = __rdtsc(); /* nothing is recorded of the time before */
 	pthread_mutex_unlock(&drain->lock);
 }
 
@@ -294,6 +301,7 @@ void drain_remove_thread(struct drain *drain, struct drain_source *source)
 	drain->account.n_unknown += source->reader.n_unknown;
 	record_reader_deinit(&source->reader);
 	drain->core_used[source->core] = 0;
+	sharing_thread_ends(drain->simulation.sharing, source->reader.thread, __rdtsc());
 	for (size_t i = 0; i < drain->n_sources; i++)
 		if (drain->sources[i] == source)
 			drain->sources[i] = drain->sources[--drain->n_sources];

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "profile/profile.h"
-#include "tracer/traffic/object_world.h"
+#include "tracer/objects/object_world.h"
 #include "tracer/traffic/trace_ring.h"
 #include "tracer/traffic/traffic_options.h"
 #include "tracer/translate/trace_config.h"

@@ -25,6 +25,8 @@ void record_reader_init(struct record_reader *reader, struct simulation *simulat
 					 .space = space,
 					 .thread = thread->row,
 					 .accounts = {thread->told},
+					 .shares = thread->row == thread->told,
+					 .chunk = {.space = space, .thread = thread->row},
 					 .burst_ns = clock_now_ns()};
 	(void)burst_cache_init(&reader->burst_cache, &simulation->geometry);
 	access_filter_init(&reader->filter, simulation->hierarchy, core,
@@ -83,6 +85,21 @@ static struct burst_access in_burst(const struct record_reader *reader,
 				     .stores = operand->access & OPERAND_STORE};
 }
 
+/* Of a burst: what an operand's access tells of lines that threads share. */
+static void take_sharing(struct record_reader *reader, const struct trace_operand *operand,
+			 uint32_t who, uint64_t address, uint32_t bytes)
+{
+	const struct sharing_access access = {
+		.address = address,
+		.bytes = bytes,
+		.who = who,
+		.loads = operand->access & OPERAND_LOAD,
+		.stores = operand->access & (OPERAND_STORE | OPERAND_NON_TEMPORAL),
+	};
+	if (reader->shares)
+		sharing_note(reader->simulation->sharing, &reader->chunk, &access);
+}
+
 /* Of a burst: an operand's access to `bytes` from `address` on, wherever it is. */
 static void take_step(struct record_reader *reader, const struct trace_operand *operand,
 		      uint64_t address, uint32_t bytes)
@@ -92,6 +109,7 @@ static void take_step(struct record_reader *reader, const struct trace_operand *
 		return;
 	strides_note(reader->simulation->strides, who, !(operand->access & OPERAND_LOAD),
 		     (uint32_t)reader->burst, address, bytes);
+	take_sharing(reader, operand, who, address, bytes);
 	const uint64_t line = address / CACHE_LINE;
 	if (!reader->burst_cache.lines)
 		return;
@@ -115,7 +133,12 @@ static void take_step(struct record_reader *reader, const struct trace_operand *
 static void take_execution(struct record_reader *reader, const struct trace_operand *operand)
 {
 	const uint32_t who = operand->access & STEPS ? account_of(reader, operand) : NO_ACCOUNT;
-	if (who == NO_ACCOUNT || !reader->burst_cache.lines || !reader->judged)
+	if (who == NO_ACCOUNT)
+		return;
+	if (reader->shares)
+		sharing_execution(reader->simulation->sharing, &reader->chunk, who,
+				  operand->n_operands);
+	if (!reader->burst_cache.lines || !reader->judged)
 		return;
 	const struct burst_access access = in_burst(reader, operand, who);
 	concentration_note(reader->simulation->concentration, &access);
@@ -332,13 +355,16 @@ static void tell_stack(struct record_reader *reader)
 }
 
 void record_reader_take(struct record_reader *reader, const struct trace_record *records, size_t n,
-			bool is_burst)
+			bool is_burst, uint64_t stamp)
 {
 	size_t i = 0;
 	simulation_run(reader->simulation, &reader->filter);
 	if (is_burst && !reader->in_burst) /* else the one before goes on */
 		begin_burst(reader);
 	reader->in_burst = is_burst;
+	reader->chunk.burst = reader->burst;
+	reader->chunk.from = reader->chunk.to;
+	reader->chunk.to = stamp;
 	tell_stack(reader);
 	for (; i < n && !is_end_of_chunk(&records[i]); i++)
 		take_record(reader, &records[i]);

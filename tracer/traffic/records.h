@@ -27,6 +27,8 @@ struct record_reader {
 	bool new_code; /* a burst had instructions that no access was seen of before; whoever reads
 			* it clears it */
 	bool in_burst; /* all accesses are recorded; their steps are looked at */
+	bool shares;   /* its accesses are its own in all accounts (struct reader_thread) */
+	struct sharing_chunk chunk;    /* the one at hand */
 	uint64_t n_records, n_unknown; /* taken, and of no instruction that is known */
 };
 
@@ -43,6 +45,8 @@ void record_reader_init(struct record_reader *reader, struct simulation *simulat
 /* The thread has ended.  Does what was put off of its accesses. */
 void record_reader_deinit(struct record_reader *reader);
 
-/* Takes a chunk of up to n records, in their order.  `is_burst`: as trace_ring_is_burst said. */
+/* Takes a chunk of up to n records, in their order.  `is_burst`: as trace_ring_is_burst said.
+ * `stamp`: when it was handed over, in cycles of the time-stamp counter; all of it was recorded
+ * behind the stamp of the call before. */
 void record_reader_take(struct record_reader *reader, const struct trace_record *records, size_t n,
-			bool is_burst);
+			bool is_burst, uint64_t stamp);

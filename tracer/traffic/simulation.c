@@ -130,6 +130,17 @@ bool simulation_add_classes(struct simulation *simulation)
 
 /* ---- address spaces ---- */
 
+struct data_place simulation_place(void *context, uint32_t number, uint64_t address)
+{
+	const struct simulation *simulation = context;
+	struct space *space = simulation_space(simulation, number);
+	struct data_place place = {.object = PROFILE_NONE};
+	if (space)
+		place.has_offset =
+			objects_place(space->objects, address, &place.object, &place.offset);
+	return place;
+}
+
 struct rf_error *simulation_add_space(struct simulation *simulation, struct object_world *world,
 				      uint32_t *number)
 {
@@ -199,6 +210,7 @@ struct rf_error *simulation_init(struct simulation *simulation, const struct geo
 	simulation->accounts = accounts_create(first, kept);
 	simulation->strides = make_strides(simulation);
 	simulation->concentration = concentration_create();
+	simulation->sharing = sharing_create(simulation_place, simulation);
 	const struct cache_level *last = &geometry->levels[geometry->n_levels - 1];
 	simulation->conflicts =
 		conflicts_create(last->bytes / CACHE_LINE, kept,
@@ -211,14 +223,15 @@ struct rf_error *simulation_init(struct simulation *simulation, const struct geo
 		simulation->first_touches = first_touches_create(geometry, kept);
 	const bool complete = (!in_windows || simulation->first_touches) && simulation->hierarchy &&
 			      simulation->accounts && simulation->strides &&
-			      simulation->concentration && simulation->conflicts &&
-			      simulation->working_set;
+			      simulation->concentration && simulation->sharing &&
+			      simulation->conflicts && simulation->working_set;
 	return complete ? NULL : rf_error_no_memory();
 }
 
 void simulation_deinit(struct simulation *simulation)
 {
 	for (size_t i = 0; i < simulation->n_spaces; i++) {
+		free(simulation->spaces[i].rows);
 		allocator_calls_deinit(&simulation->spaces[i].calls);
 		objects_destroy(simulation->spaces[i].objects);
 		object_world_destroy(simulation->spaces[i].world);
@@ -230,5 +243,6 @@ void simulation_deinit(struct simulation *simulation)
 	concentration_destroy(simulation->concentration);
 	first_touches_destroy(simulation->first_touches);
 	conflicts_destroy(simulation->conflicts);
+	sharing_destroy(simulation->sharing);
 	working_set_destroy(simulation->working_set);
 }

@@ -11,14 +11,15 @@
 #include "cache/hierarchy.h"
 #include "cache/working_set.h"
 #include "insn/operands.h"
+#include "tracer/objects/allocator_calls.h"
+#include "tracer/objects/object_world.h"
+#include "tracer/objects/objects.h"
 #include "tracer/traffic/access_filter.h"
 #include "tracer/traffic/accounts.h"
-#include "tracer/traffic/allocator_calls.h"
 #include "tracer/traffic/class_stages.h"
 #include "tracer/traffic/concentration.h"
 #include "tracer/traffic/line_sample.h"
-#include "tracer/traffic/object_world.h"
-#include "tracer/traffic/objects.h"
+#include "tracer/traffic/sharing.h"
 #include "tracer/traffic/strides.h"
 
 #include <stdbool.h>
@@ -51,6 +52,8 @@ struct space {
 	struct object_world *world;
 	struct objects *objects;      /* NULL: not asked */
 	struct allocator_calls calls; /* of these objects */
+	uint32_t *rows;               /* at the end: of objects, in the profile */
+	size_t n_rows;
 };
 
 struct simulation {
@@ -69,6 +72,7 @@ struct simulation {
 	struct touch touch; /* of the access that has missed the first level last, to touch_line */
 	uint64_t touch_line;
 	struct conflicts *conflicts;
+	struct sharing *sharing;
 	struct working_set *working_set;
 	struct kept_store *kept; /* what was read of files, or NULL */
 	struct space *spaces;
@@ -88,6 +92,9 @@ struct rf_error *simulation_add_space(struct simulation *simulation, struct obje
 				      uint32_t *number);
 /* The space of that number, or NULL where its objects are not asked. */
 struct space *simulation_space(const struct simulation *simulation, uint32_t number);
+
+/* Where an address of a space lies now (sharing_locate); `context`: the simulation. */
+struct data_place simulation_place(void *context, uint32_t number, uint64_t address);
 
 /* A burst has ended: whether classes have been added to those that are simulated. */
 bool simulation_add_classes(struct simulation *simulation);

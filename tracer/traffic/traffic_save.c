@@ -2,8 +2,9 @@
 #include "tracer/traffic/traffic_save.h"
 
 #include "base/array.h"
+#include "tracer/objects/objects_save.h"
 #include "tracer/traffic/account_rows.h"
-#include "tracer/traffic/objects_save.h"
+#include "tracer/traffic/sharing_save.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -89,14 +90,14 @@ struct save {
 	struct simulation *simulation;
 	struct profile *profile;
 	const struct executions *executions;
-	struct object_world *world;
+	struct space *space; /* whose objects are saved */
 	struct rf_error *error;
 };
 
 static uint32_t module_row(void *context, uint32_t module)
 {
 	const struct save *save = context;
-	return object_world_module(save->world, module, save->profile);
+	return object_world_module(save->space->world, module, save->profile);
 }
 
 static void instruction(void *context, uint32_t who, uint32_t *module, uint64_t *offset)
@@ -113,14 +114,23 @@ static double factor_of(void *context, uint32_t who, bool written)
 	return factors[accounts_open_of(written ? TRAFFIC_MEM_WRITE_BACK : TRAFFIC_MEM_READ)];
 }
 
+/* What refers to objects comes behind them. */
+static void keep_row(void *context, uint32_t object, uint32_t row)
+{
+	const struct save *save = context;
+	struct space *space = save->space;
+	if (rf_array_reach((void **)&space->rows, &space->n_rows, object, sizeof(*space->rows)))
+		space->rows[object] = row + 1;
+}
+
 static struct rf_error *save_objects(struct save *save)
 {
 	uint64_t unseen = 0;
 	for (size_t i = 0; i < save->simulation->n_spaces; i++) {
-		const struct space *space = &save->simulation->spaces[i];
-		const struct objects_rows rows = {save, module_row, instruction, factor_of,
-						  save->simulation->kept};
-		save->world = space->world;
+		struct space *space = &save->simulation->spaces[i];
+		const struct objects_rows rows = {
+			save, module_row, instruction, factor_of, save->simulation->kept, keep_row};
+		save->space = space;
 		struct rf_error *error =
 			space->objects ? objects_save(space->objects, save->profile, &rows) : NULL;
 		if (error)
@@ -132,6 +142,65 @@ static struct rf_error *save_objects(struct save *save)
 				 (unsigned long long)unseen);
 	return NULL;
 }
+
+/* ---- lines that threads share ---- */
+
+static double executions_in(void *context, uint32_t thread, uint32_t module, uint64_t offset)
+{
+	const struct save *save = context;
+	return executions_of(save->executions, thread, module, offset);
+}
+
+static bool bias_in(void *context, uint32_t space, uint32_t module, uint64_t *bias)
+{
+	const struct save *save = context;
+	const struct space *known = simulation_space(save->simulation, space);
+	return known && known->world &&
+	       object_world_bias(known->world, save->profile, module, bias);
+}
+
+static struct data_place place_in(void *context, uint32_t space, uint64_t address)
+{
+	const struct save *save = context;
+	return simulation_place(save->simulation, space, address);
+}
+
+static uint32_t object_row(void *context, uint32_t space, uint32_t object)
+{
+	const struct save *save = context;
+	const struct space *known = simulation_space(save->simulation, space);
+	return known && object < known->n_rows ? known->rows[object] - 1 : PROFILE_NONE;
+}
+
+/* Their objects are told of in any case. */
+static void want_objects(const struct save *save, const struct shared_lines *lines)
+{
+	for (size_t i = 0; i < lines->n_items; i++) {
+		const struct shared_line *line = &lines->items[i];
+		const struct space *space = simulation_space(save->simulation, line->space);
+		for (size_t k = 0; space && k < line->n_places; k++)
+			objects_want(space->objects, line->places[k].place.object);
+	}
+}
+
+static struct rf_error *save_objects_and_sharing(struct save *save)
+{
+	const struct sharing_run run = {save, instruction, executions_in, bias_in, place_in};
+	struct shared_lines lines;
+	struct rf_error *error =
+		shared_lines_find(save->simulation->sharing, save->profile, &run, &lines);
+	if (error)
+		return error;
+	want_objects(save, &lines);
+	const uint64_t lost = sharing_lost(save->simulation->sharing);
+	if (lost)
+		profile_set_fact(save->profile, "sharing_lost", "%llu", (unsigned long long)lost);
+	error = save_objects(save) ?: sharing_save(&lines, save->profile, object_row, save);
+	shared_lines_deinit(&lines);
+	return error;
+}
+
+/* ---- the rest ---- */
 
 static void add_working_set(void *context, const struct working_set_row *row)
 {
@@ -158,7 +227,7 @@ static struct rf_error *save_with(struct save *save)
 	struct simulation *simulation = save->simulation;
 	return account_rows_save(simulation->accounts, class_stages_sample(&simulation->stages),
 				 simulation->concentration, save->executions, save->profile)
-		       ?: save_objects(save)
+		       ?: save_objects_and_sharing(save)
 		       ?: strides_save(simulation->strides, save->profile, instruction, save)
 		       ?: save_working_sets(save);
 }

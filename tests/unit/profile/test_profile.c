@@ -937,3 +937,46 @@ Test(profile, the_users_own_sql_finds_its_way)
 	sqlite3_finalize(statement);
 	sqlite3_close(db);
 }
+
+/* Version 7 did not know shared lines. */
+Test(profile, a_schema_without_shared_lines_is_read)
+{
+	struct profile *saved = sample_profile(), *loaded = NULL;
+	const struct profile_shared_line shared = {.kind = SHARING_FALSE,
+						   .accesses = 10,
+						   .halfwidth = 0.5,
+						   .transfers_at_most = 7,
+						   .true_at_most = 1,
+						   .transfers_seen = 3};
+	const struct profile_shared_place place = {.offset = 0x10,
+						   .object = PROFILE_NONE,
+						   .loaded = UINT64_MAX,
+						   .stored = 0xff00,
+						   .accesses = 10,
+						   .stores = 4,
+						   .file = strdup("")};
+	cr_assert(rf_array_push(saved->shared_lines, saved->n_shared_lines, saved->cap_shared_lines,
+				shared));
+	cr_assert(rf_array_push(saved->shared_places, saved->n_shared_places,
+				saved->cap_shared_places, place));
+	assert_ok(profile_save(saved, file));
+	assert_ok(profile_load(file, &loaded));
+	cr_assert(loaded->n_shared_lines == 1 && loaded->n_shared_places == 1);
+	cr_expect(loaded->shared_lines[0].kind == shared.kind &&
+		  loaded->shared_lines[0].accesses == shared.accesses &&
+		  loaded->shared_lines[0].halfwidth == shared.halfwidth &&
+		  loaded->shared_lines[0].transfers_at_most == shared.transfers_at_most &&
+		  loaded->shared_lines[0].true_at_most == shared.true_at_most &&
+		  loaded->shared_lines[0].transfers_seen == shared.transfers_seen);
+	cr_expect_eq(loaded->shared_places[0].loaded, UINT64_MAX);
+	cr_expect_eq(loaded->shared_places[0].object, PROFILE_NONE);
+	profile_destroy(loaded);
+	run_sql("UPDATE shared_places SET shared_line_id = 1");
+	assert_error(load_error(), RF_EFORMAT, "shared_line_id that is not there");
+	run_sql("DROP TABLE shared_places; DROP TABLE shared_lines; PRAGMA user_version = 7");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(loaded->n_shared_lines + loaded->n_shared_places, 0);
+	cr_expect_eq(loaded->n_samples, saved->n_samples);
+	profile_destroy(loaded);
+	profile_destroy(saved);
+}

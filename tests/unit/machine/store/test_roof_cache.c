@@ -77,6 +77,9 @@ static struct machine example_machine(void)
 		.sizes = example_sizes,
 		.n_sizes = 2,
 		.sizes_in_small_pages = true,
+		.transfers = {{LINE_WITHIN_CORE, 8.5, 9, 8.75, 10.25},
+			      {LINE_BEYOND, 100, 120.5, 110, 130}},
+		.n_transfers = 2,
 		.notes = example_notes,
 		.n_notes = 1,
 	};
@@ -124,6 +127,13 @@ static void assert_same_machine(const struct machine *a, const struct machine *b
 	cr_assert(a->n_sizes == b->n_sizes && a->sizes_in_small_pages == b->sizes_in_small_pages);
 	for (size_t i = 0; i < a->n_sizes; i++)
 		cr_assert_eq(memcmp(&a->sizes[i], &b->sizes[i], sizeof(*a->sizes)), 0);
+	cr_assert_eq(a->n_transfers, b->n_transfers);
+	for (size_t i = 0; i < a->n_transfers; i++) {
+		const struct line_transfer *x = &a->transfers[i], *y = &b->transfers[i];
+		cr_assert(x->way == y->way && x->best_ns == y->best_ns &&
+			  x->median_ns == y->median_ns && x->q1_ns == y->q1_ns &&
+			  x->q3_ns == y->q3_ns);
+	}
 	cr_assert_eq(a->n_notes, b->n_notes);
 	for (size_t i = 0; i < a->n_notes; i++)
 		cr_assert_str_eq(a->notes[i], b->notes[i]);

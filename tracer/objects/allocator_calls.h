@@ -5,7 +5,7 @@
  * What a function gives is known when it returns, which it may never do. */
 #pragma once
 
-#include "tracer/traffic/objects.h"
+#include "tracer/objects/objects.h"
 
 struct allocator_call {
 	uint32_t thread;   /* any small number that the thread has as long as it lives */

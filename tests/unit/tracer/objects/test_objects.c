@@ -1,5 +1,5 @@
-#include "tracer/traffic/allocator_calls.h"
-#include "tracer/traffic/objects_save.h"
+#include "tracer/objects/allocator_calls.h"
+#include "tracer/objects/objects_save.h"
 
 #include "tracer/process/allocators.h"
 

@@ -1,7 +1,7 @@
 /* At the end of a run: gives the objects of an address space their names (the function and line
  * that allocated a block, the place where a variable is declared), and adds them and their traffic
  * to the profile. */
-#include "tracer/traffic/objects_save.h"
+#include "tracer/objects/objects_save.h"
 
 #include "base/array.h"
 #include "base/search.h"
@@ -238,8 +238,8 @@ static struct rf_error *declare_variables(struct objects *objects)
 		all += moved;
 	}
 	for (size_t i = 0; i < n; i++)
-		wanted[i] = object[i].n && of[i] >= DECLARED_LINES &&
-			    (double)of[i] >= DECLARED_SHARE * (double)all;
+		wanted[i] = object[i].is_wanted || (object[i].n && of[i] >= DECLARED_LINES &&
+						    (double)of[i] >= DECLARED_SHARE * (double)all);
 	struct rf_error *error = objects_declare(objects, wanted);
 	free(of);
 	free(wanted);
@@ -266,6 +266,8 @@ static struct rf_error *save_all(struct name_source *names, const struct objects
 		names->row_of[i] = PROFILE_NONE;
 		if (is_saved(&object[i]))
 			error = save_object(names, &object[i], &names->row_of[i]);
+		if (!error && names->row_of[i] != PROFILE_NONE && names->rows->saved)
+			names->rows->saved(names->rows->context, (uint32_t)i, names->row_of[i]);
 	}
 	if (!error)
 		error = save_traffic(names, objects);

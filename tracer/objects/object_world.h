@@ -4,7 +4,7 @@
  * gone is remembered as it was when it was last looked at. */
 #pragma once
 
-#include "tracer/traffic/objects.h"
+#include "tracer/objects/objects.h"
 
 #include <sys/types.h>
 
@@ -19,6 +19,11 @@ void object_world_look(struct object_world *world);
 void object_world_freeze(struct object_world *world);
 
 struct objects_source object_world_source(struct object_world *world);
+
+/* The run-time address of a module of `profile` less its offsets, where it was mapped last.  False:
+ * it has none of that file. */
+bool object_world_bias(struct object_world *world, const struct profile *profile, uint32_t module,
+		       uint64_t *bias);
 
 /* The row of one of its modules in `profile`; PROFILE_NONE stays what it is. */
 uint32_t object_world_module(struct object_world *world, uint32_t module, struct profile *profile);

@@ -8,7 +8,7 @@
 
 #include "base/kept_store.h"
 #include "profile/profile.h"
-#include "tracer/traffic/interval_map.h"
+#include "tracer/objects/interval_map.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,7 +78,8 @@ struct object {
 			     NULL */
 	uint32_t line;
 	uint64_t live, most, n; /* bytes now, bytes at most, allocations */
-	bool is_touched;        /* has traffic */
+	bool is_touched;        /* has traffic, or lines that threads share */
+	bool is_wanted;         /* where it is declared is to be known in any case */
 	uint32_t statics;       /* of a variable: whose module's symbols */
 };
 
@@ -91,6 +92,10 @@ struct object_lines {
 /* All objects, and all that moved of them; borrowed until more is told. */
 const struct object *objects_all(const struct objects *objects, size_t *n);
 const struct object_lines *objects_lines(const struct objects *objects, size_t *n);
+/* Where an address is in its object.  False: of that only the whole is known, as of stacks. */
+bool objects_place(struct objects *objects, uint64_t address, uint32_t *object, uint64_t *offset);
+/* That object is told of, whatever moves of it, with its place in the source. */
+void objects_want(struct objects *objects, uint32_t object);
 /* For tests: the object at an address. */
 const struct object *objects_at(struct objects *objects, uint64_t address);
 /* Finds the places in the source where the wanted ones of all objects, if they are variables, are

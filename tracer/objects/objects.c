@@ -1,7 +1,7 @@
 /* Knows what lies where in one address space: heap blocks and mappings, as allocators and the
  * kernel are called, and for the rest what the system shows: stacks, files, and the variables that
  * modules' symbols name.  Counts by object the lines that move to and from memory. */
-#include "tracer/traffic/objects.h"
+#include "tracer/objects/objects.h"
 
 #include "base/array.h"
 #include "base/search.h"
@@ -366,6 +366,49 @@ static uint32_t object_at(struct objects *objects, uint64_t address)
 const struct object *objects_at(struct objects *objects, uint64_t address)
 {
 	return &objects->items[object_at(objects, address)];
+}
+
+/* Where the variable at an address begins, or its section. */
+static bool variable_start(const struct objects *objects, uint32_t statics, uint64_t address,
+			   uint64_t *start)
+{
+	const struct static_module *module = &objects->statics[statics];
+	struct data_symbol symbol;
+	if (!module->symbols ||
+	    !data_symbols_find(module->symbols, address - module->bias, &symbol))
+		return false;
+	*start = symbol.start + module->bias;
+	return true;
+}
+
+bool objects_place(struct objects *objects, uint64_t address, uint32_t *object, uint64_t *offset)
+{
+	const struct interval *there = find_block_at(objects, address);
+	const bool is_block = there;
+	uint64_t start;
+	*object = object_at(objects, address);
+	*offset = 0;
+	if (!there)
+		there = interval_map_find(&objects->mappings, address);
+	if (!there)
+		there = find_region(objects, address);
+	if (!there || *object == objects->stack || *object == objects->other ||
+	    *object == objects->allocator)
+		return false;
+	start = there->start;
+	if (!is_block && there->value & STATICS &&
+	    !variable_start(objects, there->value & ~STATICS, address, &start))
+		return false;
+	*offset = address - start;
+	return address >= start;
+}
+
+void objects_want(struct objects *objects, uint32_t object)
+{
+	if (object >= objects->n_items)
+		return;
+	objects->items[object].is_touched = true;
+	objects->items[object].is_wanted = true;
 }
 
 static struct object_lines *moved_by(struct objects *objects, uint32_t object, uint32_t who)

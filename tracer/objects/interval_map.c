@@ -1,5 +1,5 @@
 /* A map from ranges of addresses to values, made for heaps: many small ranges that come and go. */
-#include "tracer/traffic/interval_map.h"
+#include "tracer/objects/interval_map.h"
 
 #include "base/array.h"
 #include "base/search.h"

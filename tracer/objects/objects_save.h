@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "tracer/traffic/objects.h"
+#include "tracer/objects/objects.h"
 
 /* How the numbers of the caller become rows of the profile. */
 struct objects_rows {
@@ -14,6 +14,8 @@ struct objects_rows {
 	/* What lines of a `who` that come from memory, or go there, are to be multiplied by. */
 	double (*factor)(void *context, uint32_t who, bool written);
 	struct kept_store *kept; /* what was read of files before; or NULL */
+	/* An object of that number has become that row; NULL: nobody asks. */
+	void (*saved)(void *context, uint32_t object, uint32_t row);
 };
 
 /* Adds the objects, with names and places in the source, and their traffic to the profile; rows of

@@ -1,6 +1,6 @@
 /* Follows the calls of allocators in each thread, and tells the objects of the address space which
  * memory is whose. */
-#include "tracer/traffic/allocator_calls.h"
+#include "tracer/objects/allocator_calls.h"
 
 #include "base/array.h"
 #include "tracer/process/allocators.h"

@@ -1,4 +1,4 @@
-#include "tracer/traffic/interval_map.h"
+#include "tracer/objects/interval_map.h"
 
 #include "tests/unit/splitmix.h"
 

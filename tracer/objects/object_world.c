@@ -1,5 +1,5 @@
 /* Looks at a process from outside: its mappings, and which of them belong to the data of a file. */
-#include "tracer/traffic/object_world.h"
+#include "tracer/objects/object_world.h"
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -205,6 +205,23 @@ static bool find_region(void *context, uint64_t address, struct object_region *o
 struct objects_source object_world_source(struct object_world *world)
 {
 	return (struct objects_source){world, locate, find_region};
+}
+
+bool object_world_bias(struct object_world *world, const struct profile *profile, uint32_t module,
+		       uint64_t *bias)
+{
+	const struct profile_module *wanted = &profile->modules[module];
+	bool found = false;
+	pthread_mutex_lock(&world->lock);
+	for (size_t i = world->n_images; i-- > 0 && !found;) {
+		const struct profile_module *row =
+			&world->modules->modules[world->images[i].module];
+		found = strcmp(row->path, wanted->path) == 0 &&
+			strcmp(row->build_id, wanted->build_id) == 0;
+		*bias = world->images[i].bias;
+	}
+	pthread_mutex_unlock(&world->lock);
+	return found;
 }
 
 uint32_t object_world_module(struct object_world *world, uint32_t module, struct profile *profile)

@@ -2,6 +2,7 @@
 #include "report/reasons/advise_threads.h"
 
 #include "base/text.h"
+#include "report/reasons/sharing.h"
 
 #include <math.h>
 
@@ -183,8 +184,31 @@ static void advise_spinning(struct advice *advice)
 			ADVICE_SHARE(advice, spun_s), most->name);
 }
 
+static void advise_sharing(struct advice *advice)
+{
+	const struct model *model = advice->view->model;
+	const struct profile *profile = advice->view->profile;
+	for (size_t i = 0; i < model->n_functions && profile->n_shared_lines; i++) {
+		const struct model_function *f = &model->functions[i];
+		if (!f->time_ns)
+			continue;
+		const struct sharing_part part = sharing_of_function(profile, f, SHARING_FALSE);
+		const double cost = part.cpu_s / fmax(1, f->concurrency);
+		char line[512];
+		if (part.line == PROFILE_NONE || !(cost > advice->best_s))
+			continue;
+		sharing_line_words(profile, part.line, f, line, sizeof(line));
+		advice_offer(advice, cost,
+			     "up to %s of the wall time is false sharing: threads use bytes of their own in "
+			     "one line, which moves between them (%s). What to try: pad or align to 64 "
+			     "bytes what each thread writes, or give each a copy of its own",
+			     ADVICE_SHARE(advice, cost), line);
+	}
+}
+
 void advise_threads(struct advice *advice)
 {
+	advise_sharing(advice);
 	advise_children(advice);
 	advise_serial(advice);
 	advise_spinning(advice);

@@ -481,13 +481,13 @@ Test(sharing, accesses_that_all_go_to_a_line_are_the_executions)
 
 Test(sharing, intervals_hold_the_truth)
 {
-	int held = 0, all = 0;
+	int held = 0, rounds = 0;
 	for (int round = 0; round < 300; round++) {
 		double truth;
 		const double share = 0.05 + 0.9 * (double)any(1000) / 1000;
 		const struct shared_line line = seen_line(share, &truth);
-		all++;
+		rounds++;
 		held += fabs(line.accesses - truth) <= line.halfwidth;
 	}
-	cr_expect_geq(held, (int)(0.93 * all), "%d of %d", held, all);
+	cr_expect_geq(held, (int)(0.93 * rounds), "%d of %d", held, rounds);
 }

@@ -286,15 +286,12 @@ bool profile_is_kernel(const struct profile *profile, uint32_t module)
 	       strcmp(profile->modules[module].path, PROFILE_KERNEL_MODULE) == 0;
 }
 
-struct profile_system_call *profile_system_call(struct profile *profile, uint32_t module,
-						uint64_t offset, uint32_t number)
+struct profile_system_call *profile_system_call(struct profile *profile,
+						const struct profile_system_call *key)
 {
-	static const struct row_key key = {
+	static const struct row_key columns = {
 		SYSTEM_CALLS, offsetof(struct profile_system_call, n), 0, {0}};
-	const struct profile_system_call want = {.module = module,
-						 .offset = offset,
-						 .number = number};
-	const uint32_t row = find_or_add(profile, &key, &want);
+	const uint32_t row = find_or_add(profile, &columns, key);
 	return row == PROFILE_NONE ? NULL : &profile->system_calls[row];
 }
 

@@ -357,6 +357,10 @@ struct profile_sum_wait {
 struct profile_system_call {
 	uint32_t module, number;
 	uint64_t offset;
+	/* the last call before it by which the program's own code left for a library of the system,
+	 * or PROFILE_NONE: not known, or that code made the system call itself */
+	uint32_t caller_module, no_caller; /* no_caller: 0, fills the gap in the key */
+	uint64_t caller_offset;
 	uint64_t n, failed, bytes;
 };
 
@@ -564,10 +568,10 @@ uint32_t profile_kernel_frame(struct profile *profile, uint32_t parent, uint32_t
 bool profile_is_kernel(const struct profile *profile, uint32_t module);
 bool profile_is_kernel_sample(const struct profile *profile, const struct profile_sample *sample);
 
-/* The row of a system call instruction and number, find-or-add; valid until the next one.  NULL: no
- * memory. */
-struct profile_system_call *profile_system_call(struct profile *profile, uint32_t module,
-						uint64_t offset, uint32_t number);
+/* The row with what tells `key` from others, up to n; find-or-add; valid until the next one.  NULL:
+ * no memory. */
+struct profile_system_call *profile_system_call(struct profile *profile,
+						const struct profile_system_call *key);
 
 /* Adds a hardware counter: `given` with these texts, which are copied.  Fails only when memory is
  * short. */

@@ -2,6 +2,7 @@
 #include "report/account/account.h"
 
 #include "profile/kernel_names.h"
+#include "report/model/model_samples.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,16 +32,19 @@ static void part(double ran_s, const struct weights *weights, bool sees_kernel, 
 	*kernel_s = ran_s - *user_s;
 }
 
-/* Of the whole program: by its functions, which are there also where single samples are not. */
+/* Of the whole program: by its functions, which are there also where single samples are not.  With
+ * what samples cost. */
 static struct weights program_weights(const struct profile *profile, const struct model *model)
 {
+	const uint64_t cost = model_sample_cost(profile);
 	struct weights weights = {0, 0};
 	for (size_t i = 0; i < model->n_functions; i++) {
 		const struct model_function *f = &model->functions[i];
 		const bool kernel =
-			f->function != PROFILE_NONE &&
+			f->function < profile->n_functions &&
 			profile_is_kernel(profile, profile->functions[f->function].module);
-		*(kernel ? &weights.kernel : &weights.user) += seconds(f->time_ns);
+		*(kernel ? &weights.kernel : &weights.user) +=
+			seconds(f->time_ns + cost * f->n_samples);
 	}
 	return weights;
 }
@@ -97,7 +101,9 @@ static void set_strip(const struct profile *profile, struct account *account)
 static void take_kernels_account(const struct profile *profile, struct account *account)
 {
 	const double threads = profile_number_fact(profile, "threads", NAN);
-	account->user_s = account->kernel_s = account->waiting_s = account->runnable_s = NAN;
+	account->user_s = profile_number_fact(profile, "user_s", NAN);
+	account->kernel_s = profile_number_fact(profile, "system_s", NAN);
+	account->waiting_s = account->runnable_s = NAN;
 	account->wall_running_s = account->wall_runnable_s = account->wall_waiting_s = NAN;
 	for (size_t i = 0; i < profile->n_timed_runs; i++)
 		if (profile->timed_runs[i].shown) {
@@ -107,6 +113,24 @@ static void take_kernels_account(const struct profile *profile, struct account *
 	account->lives_s = account->wall_s;
 	if (threads <= 1 && profile->n_processes <= 2)
 		account->waiting_s = fmax(0, account->wall_s - account->user_s - account->kernel_s);
+}
+
+/* Of times of functions, from which that is taken off. */
+static void set_factors(const struct model *model, const struct profile *profile,
+			struct account *account)
+{
+	double user_s = 0, kernel_s = 0;
+	for (size_t i = 0; i < model->n_functions; i++) {
+		const struct model_function *f = &model->functions[i];
+		const bool kernel =
+			f->function < profile->n_functions &&
+			profile_is_kernel(profile, profile->functions[f->function].module);
+		*(kernel ? &kernel_s : &user_s) += seconds(f->time_ns);
+	}
+	if (user_s > 0)
+		account->per_user_time = account->user_s / user_s;
+	if (kernel_s > 0)
+		account->per_kernel_time = account->kernel_s / kernel_s;
 }
 
 struct account account_of(const struct profile *profile, const struct model *model)
@@ -124,10 +148,7 @@ struct account account_of(const struct profile *profile, const struct model *mod
 		add_threads(profile, &account, &ran_s);
 		part(ran_s, &weights, !profile_get_fact(profile, "no_kernel_samples"),
 		     &account.user_s, &account.kernel_s);
-		if (weights.user > 0)
-			account.per_user_time = account.user_s / weights.user;
-		if (weights.kernel > 0)
-			account.per_kernel_time = account.kernel_s / weights.kernel;
+		set_factors(model, profile, &account);
 		set_clock(profile, &account);
 		set_strip(profile, &account);
 	} else {

@@ -53,8 +53,8 @@ static uint32_t call_of(const struct summing *summing, const struct profile_samp
 		return kernel_offset(profile, sample->frame);
 	if (place >= profile->n_functions || module == PROFILE_NONE)
 		return 0;
-	const enum account_group group = account_group_of(profile->functions[place].name,
-							  profile->modules[module].name);
+	const enum account_group group =
+		account_group_of(profile->functions[place].name, profile->modules[module].name);
 	return group == GROUP_NONE ? 0 : PROFILE_GROUPS + group;
 }
 
@@ -177,7 +177,7 @@ static uint32_t only_call(const struct profile *profile, uint32_t module, uint64
 		const struct profile_system_call *call = &profile->system_calls[i];
 		if (call->module != module || call->offset + 2 != behind)
 			continue;
-		if (found != KERNEL_CALL)
+		if (found != KERNEL_CALL && found != KERNEL_CALLS + call->number)
 			return KERNEL_CALL;
 		found = KERNEL_CALLS + call->number;
 	}
@@ -329,8 +329,12 @@ static struct rf_error *add_calls(struct summing *summing)
 					       .n = call->n,
 					       .failed = call->failed,
 					       .bytes = call->bytes};
-		split_place(profile, main_caller(profile, &callers, call), &row.function,
-			    &row.module);
+		const uint32_t place =
+			call->caller_module == PROFILE_NONE
+				? main_caller(profile, &callers, call)
+				: (uint32_t)profile_place_at(profile, call->caller_module,
+							     call->caller_offset, NULL);
+		split_place(profile, place, &row.function, &row.module);
 		error = rf_array_add(profile->sum_calls, profile->n_sum_calls,
 				     profile->cap_sum_calls, row);
 	}

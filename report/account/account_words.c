@@ -50,10 +50,11 @@ const char *account_missing(const struct profile *profile, char *text, size_t si
 			 "when threads ran and what they waited for: there are no "
 			 "records of switches between threads, only the kernel's sums");
 	else if (why)
-		snprintf(text, size,
-			 "which functions the kernel's time is of, and what waits of less than some "
-			 "10 ms are for: %s",
-			 why);
+		snprintf(
+			text, size,
+			"which functions the kernel's time is of, and what waits of less than some "
+			"10 ms are for: %s",
+			why);
 	else
 		return NULL;
 	return text;

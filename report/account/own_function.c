@@ -3,46 +3,13 @@
 
 #include "profile/function_index.h"
 #include "profile/kernel_names.h"
+#include "profile/system_modules.h"
 
 #include <string.h>
 
 static bool begins(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
-}
-
-/* Of libraries that do nothing of their own accord. */
-static bool is_system_module(const char *name)
-{
-	static const char *const names[] = {
-		"libc.so",
-		"libc-",
-		"libc.musl",
-		"libpthread",
-		"ld-linux",
-		"ld-musl",
-		"ld.so",
-		"ld-2.",
-		"libm.so",
-		"libm-",
-		"librt",
-		"libdl",
-		"libgcc_s",
-		"libstdc++",
-		"libc++",
-		"libgomp",
-		"libomp",
-		"libiomp",
-		"libasan",
-		"libtsan",
-		"[vdso]",
-		"[vsyscall]",
-		PROFILE_KERNEL_MODULE,
-	};
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (begins(name, names[i]))
-			return true;
-	return false;
 }
 
 /* Names that the C standard reserves (7.1.3), of POSIX threads, and of system calls. */
@@ -77,7 +44,7 @@ static const char *module_of(const struct profile *profile, uint32_t frame)
 
 static bool is_own(const struct profile *profile, const uint32_t *places, uint32_t frame)
 {
-	return !is_system_module(module_of(profile, frame)) &&
+	return !profile_is_system_module(module_of(profile, frame)) &&
 	       !is_system_name(name_of(profile, places, frame));
 }
 

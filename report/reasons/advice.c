@@ -15,8 +15,8 @@
 /* What takes less of the wall time is not worth a line. */
 #define LEAST_SHARE 0.05
 
-/* A function often costs as much as what is the matter with it, such as a lock that it holds or a wait
- * for another thread beside it: then that is told. */
+/* A function often costs as much as what is the matter with it, such as a lock that it holds or a
+ * wait for another thread beside it: then that is told. */
 #define FUNCTION_FACTOR 0.7
 
 void advice_offer(struct advice *advice, double cost_s, const char *format, ...)

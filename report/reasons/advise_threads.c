@@ -198,11 +198,13 @@ static void advise_sharing(struct advice *advice)
 		if (part.line == PROFILE_NONE || !(cost > advice->best_s))
 			continue;
 		sharing_line_words(profile, part.line, f, line, sizeof(line));
-		advice_offer(advice, cost,
-			     "up to %s of the wall time is false sharing: threads use bytes of their own in "
-			     "one line, which moves between them (%s). What to try: pad or align to 64 "
-			     "bytes what each thread writes, or give each a copy of its own",
-			     ADVICE_SHARE(advice, cost), line);
+		advice_offer(
+			advice, cost,
+			"up to %s of the wall time is false sharing: threads use bytes of their "
+			"own in "
+			"one line, which moves between them (%s). What to try: pad or align to 64 "
+			"bytes what each thread writes, or give each a copy of its own",
+			ADVICE_SHARE(advice, cost), line);
 	}
 }
 

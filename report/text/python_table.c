@@ -46,7 +46,7 @@ static struct rf_error *print_rows(const struct report_view *view, const struct 
 				   FILE *stream)
 {
 	static const struct text_column columns[N_COLUMNS] = {
-		[TIME] = {"time", true},      [PERCENT] = {"%", true},
+		[TIME] = {"time", true},           [PERCENT] = {"%", true},
 		[TOTAL] = {"with callees", true},  [TOTAL_PERCENT] = {"%", true, 2},
 		[SAMPLES] = {"samples", true, 1},  [NAME] = {"Python function", false},
 		[PLACE] = {"defined at", false, 3}};

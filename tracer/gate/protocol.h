@@ -154,24 +154,34 @@
 #define G_HELD_SENT 0x24a0 /* u32: signals that another process has sent are held, or */
 #define G_SWITCH 0x24a4    /* u32: the thread is wanted in the other copy */
 
-/* System calls are counted by the instruction that makes them, in four counters: CALL_NUMBER holds
- * the complement of the number that it asked for first, the others what came back.  What an
- * instruction asks for besides is counted by its number, in the same way: a generic syscall() has
- * one instruction for all. */
+/* System calls are counted by the instruction that makes them, the number that it asks for, and the
+ * last call by which the program's own code has left for a library of the system: in a table by the
+ * hash of all three.  What has no room there is counted by the instruction alone, by counters of
+ * its own. */
 #define G_CALL_CELL 0x24a8 /* u32: where in the slot the call at hand is counted */
-#define G_CALL_SITE 0x24b0 /* the instruction's own counters, while the gate looks for others */
-#define G_CALL_BACK 0x24b8 /* cache address behind what the gate does */
-#define G_CALL_R11 0x24c0  /* the program's r11 meanwhile */
-#define G_AT_CALL_NUMBER 0x24c8 /* two more of the gate's entries */
-#define G_AT_CALL_RESULT 0x24d0
-#define CALL_NUMBER 0x00
+#define G_CALL_OUT \
+	0x24ac /* u32: the last call that left the program's own code: its unit, plus 1 */
+#define G_CALL_BACK 0x24b0 /* cache address behind what the gate does */
+#define G_CALL_RAX 0x24b8  /* the program's registers meanwhile */
+#define G_CALL_RDX 0x24c0
+#define G_CALL_R11 0x24c8
+#define G_CALL_FLAGS 0x24d0
+#define G_AT_CALL_NUMBER 0x24d8 /* two more of the gate's entries */
+#define G_AT_CALL_RESULT 0x24e0
+/* Counters of an instruction, and a row of the table behind its key */
+#define CALL_NUMBER 0x00 /* the last number, plus 1; in the table G_CALL_OUT */
 #define CALL_FAILED 0x08
 #define CALL_BYTES 0x10 /* sum of the results that are no errors */
 #define CALL_DONE 0x18  /* how many these are */
 #define CALL_COUNTERS 4
-#define SLOT_CALLS \
-	0x4000 /* by number; there CALL_NUMBER holds where the last instruction's own are */
-#define SLOT_N_CALLS 512 /* the last one is for any other number, and for what nobody asked for */
+#define SLOT_CALLS 0x8000
+#define SLOT_N_CALLS 512
+#define CALL_ROW_SHIFT 6
+#define CALL_KEY 0x00 /* offset of the instruction's counters, and above it the number, plus 1 */
+#define CALL_ROW_CELL 0x08
+#define CALL_PROBES 16
+/* What comes back without having been asked for, as a child does from its parent's clone */
+#define CALL_NOBODY (SLOT_CALLS + (SLOT_N_CALLS - 1) * 64 + CALL_ROW_CELL)
 
 /* Some chunks are bursts: all accesses that have a check are recorded, of whatever class, and
  * windows leave none out.  So it is known how the accesses of an instruction follow each other. */

@@ -38,8 +38,8 @@ static const struct {
 	{"hrtimer_nanosleep", WAIT_SLEEP},
 	{"futex_", WAIT_FUTEX},
 	{"__futex_wait", WAIT_FUTEX},
-	{"do_wait", WAIT_CHILD},
-	{"kernel_wait4", WAIT_CHILD},
+	{"kernel_wait", WAIT_CHILD}, /* wait4, waitid; do_wait begins the names of others, too */
+	{"__x64_sys_wait", WAIT_CHILD},
 	{"kernel_clone", WAIT_CHILD}, /* vfork */
 	{"wait_for_vfork_done", WAIT_CHILD},
 	{"do_sys_poll", WAIT_POLL},

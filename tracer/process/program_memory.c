@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/search.h"
 #include "insn/decode.h"
+#include "profile/system_modules.h"
 #include "tracer/process/allocators.h"
 
 #include <errno.h>
@@ -286,6 +287,16 @@ void program_memory_locate(void *context, uint64_t pc, uint32_t *module, uint64_
 	const struct mapping mapping = {region->start, region->end, region->file_offset,
 					region->file};
 	*offset = mapping_offset(&mapping, pc);
+}
+
+bool program_memory_is_own(void *context, uint64_t pc)
+{
+	struct program_memory *memory = context;
+	const struct memory_region *region = region_with_file(memory, pc);
+	if (!region || !region->file || !region->file->has_file)
+		return false;
+	const char *slash = strrchr(region->file->path, '/');
+	return !profile_is_system_module(slash ? slash + 1 : region->file->path);
 }
 
 int program_memory_allocator(void *context, uint64_t pc)

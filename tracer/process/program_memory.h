@@ -74,5 +74,6 @@ extern const char why_not_executable[];
 size_t program_memory_code(void *context, uint64_t pc, uint8_t *buffer, size_t size,
 			   const char **why);
 void program_memory_locate(void *context, uint64_t pc, uint32_t *module, uint64_t *offset);
+bool program_memory_is_own(void *context, uint64_t pc);
 bool program_memory_value(void *context, uint64_t address, uint64_t *value);
 int program_memory_allocator(void *context, uint64_t pc);

@@ -257,7 +257,8 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 	const uint64_t start_ns = sampler->release_ns = clock_now_ns();
 	launch_release(launch);
 	wait_for_end(launch->pid, &timed->row.exit_status, &usage, sampler);
-	timed->row.wall_s = (double)(clock_now_ns() - start_ns) * 1e-9;
+	sampler->end_ns = clock_now_ns();
+	timed->row.wall_s = (double)(sampler->end_ns - start_ns) * 1e-9;
 	timed->row.user_s = seconds(usage.ru_utime);
 	timed->row.system_s = seconds(usage.ru_stime);
 	pmu_run_stop(counters);
@@ -267,6 +268,8 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 		error = pmu_run_save(counters, timed->profile);
 	correct_wall(run, launch, timed);
 	profile_set_fact(timed->profile, "wall_s", "%.6f", timed->row.wall_s);
+	profile_set_fact(timed->profile, "user_s", "%.6f", timed->row.user_s);
+	profile_set_fact(timed->profile, "system_s", "%.6f", timed->row.system_s);
 	add_samples(timed);
 	return error;
 }

@@ -75,7 +75,7 @@ static struct rf_error *collect_units(struct profile *profile, const struct code
 		const struct unit_counter *unit = &cache->units[i];
 		const struct profile_units row = {unit->module, unit->module_offset, thread,
 						  counters[unit->counter]};
-		if (row.n && !unit->is_call)
+		if (unit->kind == UNIT_WORK && row.n)
 			error = rf_array_add(profile->units, profile->n_units, profile->cap_units,
 					     row);
 	}
@@ -99,14 +99,13 @@ void counts_note_result(uint8_t *slot, uint64_t result)
 	*slot_u64(slot, cell + CALL_BYTES) += result;
 }
 
-static struct rf_error *add_calls(struct profile *profile, const struct unit_counter *site,
-				  uint64_t number, const uint64_t *counters)
+static struct rf_error *add_calls(struct profile *profile, const struct profile_system_call *key,
+				  const uint64_t *counters)
 {
 	const uint64_t failed = counters[CALL_FAILED / 8], done = counters[CALL_DONE / 8];
-	if (number > UINT32_MAX || failed + done == 0)
+	if (failed + done == 0)
 		return NULL;
-	struct profile_system_call *row =
-		profile_system_call(profile, site->module, site->module_offset, (uint32_t)number);
+	struct profile_system_call *row = profile_system_call(profile, key);
 	if (!row)
 		return rf_error_no_memory();
 	row->n += failed + done;
@@ -119,29 +118,58 @@ static struct rf_error *add_calls(struct profile *profile, const struct unit_cou
 static const struct unit_counter *site_at(const struct code_cache *cache, uint64_t offset)
 {
 	for (size_t i = 0; i < cache->n_units; i++)
-		if (cache->units[i].is_call && counter_offset(cache->units[i].counter) == offset)
+		if (cache->units[i].kind == UNIT_CALL &&
+		    counter_offset(cache->units[i].counter) == offset)
 			return &cache->units[i];
 	return NULL;
 }
 
+/* What the table of calls has, of instructions of this copy.  The program can write anything there.
+ */
+static struct rf_error *collect_table(struct profile *profile, const struct code_cache *cache,
+				      uint8_t *slot)
+{
+	struct rf_error *error = NULL;
+	for (uint32_t i = 0; !error && i < SLOT_N_CALLS - 1; i++) {
+		uint64_t *row = slot_u64(slot, SLOT_CALLS + (i << CALL_ROW_SHIFT));
+		const uint64_t *counters = &row[CALL_ROW_CELL / 8];
+		const uint64_t out = counters[CALL_NUMBER / 8];
+		const struct unit_counter *site = *row ? site_at(cache, (uint32_t)*row) : NULL;
+		if (!site)
+			continue;
+		struct profile_system_call key = {.module = site->module,
+						  .offset = site->module_offset,
+						  .number = (uint32_t)(*row >> 32) - 1,
+						  .caller_module = PROFILE_NONE};
+		if (out && out <= cache->n_units && cache->units[out - 1].kind == UNIT_OUT) {
+			key.caller_module = cache->units[out - 1].module;
+			key.caller_offset = cache->units[out - 1].module_offset;
+		}
+		error = add_calls(profile, &key, counters);
+		memset(row, 0, 1u << CALL_ROW_SHIFT);
+	}
+	return error;
+}
+
+/* What had no room there is told of the number that was asked for last. */
 static struct rf_error *collect_calls(struct profile *profile, const struct code_cache *cache,
 				      const uint64_t *counters, uint8_t *slot)
 {
 	struct rf_error *error = NULL;
+	bool called = false;
 	for (size_t i = 0; !error && i < cache->n_units; i++) {
-		const uint64_t *own = &counters[cache->units[i].counter];
-		if (cache->units[i].is_call && *own)
-			error = add_calls(profile, &cache->units[i], ~*own, own);
-	}
-	for (uint64_t number = 0; !error && number < SLOT_N_CALLS - 1; number++) {
-		uint64_t *others = slot_u64(slot, SLOT_CALLS + 8 * CALL_COUNTERS * number);
-		const struct unit_counter *site = others[0] ? site_at(cache, others[0]) : NULL;
-		if (!site)
+		const struct unit_counter *site = &cache->units[i];
+		if (site->kind != UNIT_CALL || !counters[site->counter])
 			continue;
-		error = add_calls(profile, site, number, others);
-		memset(others, 0, 8 * CALL_COUNTERS);
+		const struct profile_system_call key = {
+			.module = site->module,
+			.offset = site->module_offset,
+			.number = (uint32_t)counters[site->counter] - 1,
+			.caller_module = PROFILE_NONE};
+		called = true;
+		error = add_calls(profile, &key, &counters[site->counter]);
 	}
-	return error;
+	return error || !called ? error : collect_table(profile, cache, slot);
 }
 
 /* Memory is short, and counts are lost with it: the report says so. */

@@ -86,7 +86,7 @@ static void take_back_units(const struct code_cache *cache, uint8_t *slot,
 {
 	const struct code_block *block = &cache->blocks[piece->block];
 	for (size_t i = 0; i < cache->n_units; i++)
-		if (!cache->units[i].is_call && cache->units[i].module == block->module &&
+		if (cache->units[i].kind == UNIT_WORK && cache->units[i].module == block->module &&
 		    cache->units[i].module_offset == block->module_offset + piece->orig) {
 			*slot_u64(slot, SLOT_COUNTERS + 8ull * cache->units[i].counter) -= rest;
 			return;

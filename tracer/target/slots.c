@@ -57,7 +57,7 @@ void slots_init(struct target *target, int index)
 		*slot_u64(slot, pointers[i]) = pointer_of(target, index, pointers[i]);
 	for (size_t i = 0; i < N_ENTRIES; i++)
 		*slot_u64(slot, entries[i].offset) = target_gate(target, entries[i].label);
-	*slot_u32(slot, G_CALL_CELL) = SLOT_CALLS + 8 * CALL_COUNTERS * (SLOT_N_CALLS - 1);
+	*slot_u32(slot, G_CALL_CELL) = CALL_NOBODY;
 	empty_tables(target, slot, 0);
 }
 

@@ -174,8 +174,12 @@ static struct target *new_target(pid_t tid, struct profile *profile, struct drai
 	target->plain_from_ns = clock_now_ns() + SHORT_LIFE_NS;
 	for (int copy = 0; copy < N_COPIES; copy++)
 		target->copies[copy] = (struct translator){
-			.source = {&target->memory, program_memory_code, program_memory_locate,
-				   program_memory_value, program_memory_allocator},
+			.source = {.context = &target->memory,
+				   .read = program_memory_code,
+				   .locate = program_memory_locate,
+				   .value = program_memory_value,
+				   .is_own = program_memory_is_own,
+				   .allocator = program_memory_allocator},
 			.batch_insns = BATCH_INSNS,
 		};
 	translator_make_plain(&target->copies[COPY_PLAIN], &target->copies[COPY_FIRST]);

@@ -77,7 +77,7 @@ struct sample_log *sample_log_create(struct profile *profile, struct kept_store 
 	log->profile = profile;
 	if (create_parts(log, kept)) {
 		const struct sample_sources sources = {log->names, log->chains, log->schedule,
-						      log->python};
+						       log->python};
 		log->player = sample_player_create(&sources, profile);
 	}
 	if (log->player)
@@ -486,8 +486,9 @@ static void note_python(const struct sample_log *log)
 static void finish_schedule(struct sample_log *log, const struct sampler *sampler)
 {
 	if (sampler->usage.has_ready)
-		schedule_told(log->schedule, (uint32_t)sampler->first_pid, sampler->usage.ready_ns);
-	schedule_finish(log->schedule);
+		schedule_told(log->schedule, (uint32_t)sampler->first_pid, sampler->usage.ran_ns,
+			      sampler->usage.ready_ns);
+	schedule_finish(log->schedule, (uint32_t)sampler->first_pid, sampler->end_ns);
 }
 
 struct rf_error *sample_log_finish(const struct sampler *sampler, const char *source,

@@ -301,8 +301,9 @@ static uint32_t leaf(struct sample_player *player, uint32_t pid, const struct ra
 		(void)stack_reader_next(player->stacks, none, MAX_FRAMES);
 	if (!kernel || (raw->has_stack && frame == PROFILE_NONE))
 		return frame;
-	*place = raw->offset ? (struct kernel_place){raw->offset, raw->cause}
-			     : kernel_chains_place(player->sources.chains, raw->chain, raw->in_call);
+	*place = raw->offset
+			 ? (struct kernel_place){raw->offset, raw->cause}
+			 : kernel_chains_place(player->sources.chains, raw->chain, raw->in_call);
 	return profile_kernel_frame(player->profile, frame, place->offset);
 }
 

@@ -15,8 +15,8 @@ struct raw_sample {
 	struct unwind_regs regs;
 	uint64_t weight_ns;
 	uint32_t chain;       /* where the kernel was (kernel_chains.h); 0: in the program */
-	uint32_t offset; /* the same where it was told at once, with `cause`; else 0 */
-	uint32_t cause;  /* enum wait_cause */
+	uint32_t offset;      /* the same where it was told at once, with `cause`; else 0 */
+	uint32_t cause;       /* enum wait_cause */
 	bool in_call;         /* of a system call, by the registers */
 	bool has_stack;       /* false: the thread had no user code any more */
 	uint16_t stack_size;  /* bytes from regs.sp upward */

@@ -63,8 +63,10 @@ struct sampler {
 	void *drain_context;
 	bool tells_switches; /* there are records of all switches between threads */
 	bool looks_at_waits; /* these are not sampled otherwise */
-	uint64_t release_ns; /* when the program was let go, before its execve; 0: not known */
-	struct usage usage;  /* of the program, at its end */
+	/* when the program was let go, before its execve, and when its end was seen; 0: not known
+	 */
+	uint64_t release_ns, end_ns;
+	struct usage usage; /* of the program, at its end */
 	bool first_only; /* --no-children: the processes that the program starts are not sampled */
 	/* Of the backends. */
 	struct profile *profile;

@@ -19,6 +19,12 @@ enum { FIRST_SLICE_NS = 1 << 20 };
 /* More threads than that at once are counted as so many. */
 enum { MOST_RUNNING = 4096 };
 
+/* Longer after its last record no end of a process is seen. */
+#define MOST_END_NS 50000000
+
+/* What a switch takes at most. */
+#define SWITCH_NS 20000
+
 /* Of shorter waits one cannot be sure that it is still the same when it is looked at. */
 #define LONG_WAIT_NS 3000000
 
@@ -40,6 +46,7 @@ struct live {
 	uint64_t start_ns;         /* of what it ran: until its execve */
 	/* The kernel's sum when it was last asked, and what switches had told by then; 0: never */
 	uint64_t told_ns, ready_then_ns;
+	uint64_t told_ran_ns; /* in all; 0: not known */
 };
 
 struct schedule {
@@ -53,8 +60,8 @@ struct schedule {
 	size_t n_waits, cap_waits;
 	struct schedule_thread *finished;
 	struct schedule_sums sums;
-	size_t n_in[WAITING + 1]; /* threads by state */
-	uint64_t now, played; /* time of the last record; up to which all were played */
+	size_t n_in[WAITING + 1];  /* threads by state */
+	uint64_t now, played;      /* time of the last record; up to which all were played */
 	uint64_t idle_ns, busy_ns; /* time in which no thread ran; running time of all */
 	size_t next_look;
 };
@@ -310,12 +317,12 @@ void schedule_set_wait(struct schedule *schedule, size_t at, uint32_t wait)
 
 /* ---- what the kernel tells ---- */
 
-bool schedule_ready_ns(uint32_t pid, uint32_t tid, uint64_t *ns)
+bool schedule_kernel_sums(uint32_t pid, uint32_t tid, uint64_t *ran_ns, uint64_t *ready_ns)
 {
 	char directory[64], line[128];
 	snprintf(directory, sizeof(directory), "/proc/%" PRIu32 "/task/%" PRIu32, pid, tid);
 	return small_file_line(directory, "schedstat", line, sizeof(line)) &&
-	       sscanf(line, "%*u %" SCNu64, ns) == 1;
+	       sscanf(line, "%" SCNu64 " %" SCNu64, ran_ns, ready_ns) == 2;
 }
 
 static void tell(struct live *thread, uint64_t ns)
@@ -330,20 +337,21 @@ void schedule_look(struct schedule *schedule)
 	for (size_t tried = 0; n > 0 && tried < schedule->n_threads; tried++) {
 		struct live *thread =
 			&schedule->threads[schedule->next_look++ % schedule->n_threads];
-		uint64_t ns;
+		uint64_t ran_ns, ready_ns;
 		if (thread->state == GONE)
 			continue;
-		if (schedule_ready_ns(thread->sums.pid, thread->sums.tid, &ns))
-			tell(thread, ns);
+		if (schedule_kernel_sums(thread->sums.pid, thread->sums.tid, &ran_ns, &ready_ns))
+			tell(thread, ready_ns);
 		n--;
 	}
 }
 
-void schedule_told(struct schedule *schedule, uint32_t tid, uint64_t ns)
+void schedule_told(struct schedule *schedule, uint32_t tid, uint64_t ran_ns, uint64_t ready_ns)
 {
 	for (size_t i = schedule->n_threads; i-- > 0;)
 		if (schedule->threads[i].sums.tid == tid) {
-			tell(&schedule->threads[i], ns);
+			schedule->threads[i].told_ran_ns = ran_ns;
+			tell(&schedule->threads[i], ready_ns);
 			return;
 		}
 }
@@ -380,18 +388,40 @@ static void take_in(struct schedule *schedule, struct live *thread)
 {
 	struct schedule_thread *sums = &thread->sums;
 	const double waited = (double)sums->waited_ns;
-	if (thread->told_ns <= thread->ready_then_ns)
-		return;
-	const uint64_t missing = thread->told_ns - thread->ready_then_ns;
-	const uint64_t rest = move(missing, &sums->waited_ns, UINT64_MAX, &sums->ready_ns);
-	move(rest, &sums->ran_ns, thread->start_ns, &sums->ready_ns);
+	if (thread->told_ns > thread->ready_then_ns) {
+		const uint64_t missing = thread->told_ns - thread->ready_then_ns;
+		const uint64_t rest = move(missing, &sums->waited_ns, UINT64_MAX, &sums->ready_ns);
+		move(rest, &sums->ran_ns, thread->start_ns, &sums->ready_ns);
+	}
+	/* The record of a switch is written amid it: some us of each are the thread's as well. */
+	const uint64_t switches = SWITCH_NS * (sums->voluntary + sums->involuntary);
+	if (thread->told_ran_ns > sums->ran_ns)
+		move(thread->told_ran_ns - sums->ran_ns, &sums->waited_ns, switches, &sums->ran_ns);
 	if (waited > 0)
 		scale_waits(schedule, thread, (double)sums->waited_ns / waited);
 }
 
-void schedule_finish(struct schedule *schedule)
+/* Not by more than the end of a process takes: rfprof may have been kept from seeing it. */
+static void add_end(struct schedule *schedule, uint32_t first, uint64_t end_ns)
+{
+	for (size_t i = 0; i < schedule->n_threads; i++) {
+		struct live *thread = &schedule->threads[i];
+		const uint64_t told = thread->sums.end;
+		if (thread->sums.tid != first || told != schedule->now || end_ns <= told ||
+		    end_ns - told > MOST_END_NS)
+			continue;
+		schedule->n_in[RUNNING]++;
+		advance(schedule, end_ns);
+		schedule->n_in[RUNNING]--;
+		thread->sums.ran_ns += end_ns - told;
+		thread->sums.end = end_ns;
+	}
+}
+
+void schedule_finish(struct schedule *schedule, uint32_t first, uint64_t end_ns)
 {
 	schedule_play(schedule, UINT64_MAX);
+	add_end(schedule, first, end_ns);
 	for (size_t i = 0; i < schedule->n_threads; i++) {
 		struct live *thread = &schedule->threads[i];
 		if (thread->state != GONE)

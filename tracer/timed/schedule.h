@@ -63,8 +63,8 @@ bool schedule_record(struct schedule *schedule, enum schedule_kind kind, uint64_
 		     uint32_t pid, uint32_t tid, uint32_t wait);
 /* A number for the wait of a sample; UINT32_MAX: no memory. */
 uint32_t schedule_add_wait(struct schedule *schedule);
-/* The next thread, from *at on, that has waited for some time without a sample, and that this was not
- * said of before; its ids.  False: there is none. */
+/* The next thread, from *at on, that has waited for some time without a sample, and that this was
+ * not said of before; its ids.  False: there is none. */
 bool schedule_next_wait(struct schedule *schedule, size_t *at, uint32_t *pid, uint32_t *tid);
 /* That wait has a sample all the same; `at`: behind it. */
 void schedule_set_wait(struct schedule *schedule, size_t at, uint32_t wait);
@@ -73,14 +73,16 @@ void schedule_play(struct schedule *schedule, uint64_t until);
 /* Asks the kernel how long each thread that lives has been ready; some of them where there are
  * many. */
 void schedule_look(struct schedule *schedule);
-/* How long a thread has been ready, by /proc/PID/task/TID/schedstat ("time spent waiting on a
- * runqueue", Documentation/scheduler/sched-stats.rst); false: it is gone, or not known here. */
-bool schedule_ready_ns(uint32_t pid, uint32_t tid, uint64_t *ns);
+/* How long a thread has run and has been ready, by /proc/PID/task/TID/schedstat ("time spent
+ * waiting on a runqueue", Documentation/scheduler/sched-stats.rst); false: it is gone, or not known
+ * here. */
+bool schedule_kernel_sums(uint32_t pid, uint32_t tid, uint64_t *ran_ns, uint64_t *ready_ns);
 /* That, as it was at the end of the last thread with this id. */
-void schedule_told(struct schedule *schedule, uint32_t tid, uint64_t ns);
+void schedule_told(struct schedule *schedule, uint32_t tid, uint64_t ran_ns, uint64_t ready_ns);
 /* All records have come: what still lives ends with the last of them, and what the kernel told is
- * taken in. */
-void schedule_finish(struct schedule *schedule);
+ * taken in.  The kernel goes on for a while with the end of a thread that it has told: that of
+ * `first`, the program's first one, was seen at `end_ns` (0: not known). */
+void schedule_finish(struct schedule *schedule, uint32_t first, uint64_t end_ns);
 
 const struct schedule_thread *schedule_threads(const struct schedule *schedule, size_t *n);
 const struct schedule_wait *schedule_get_wait(const struct schedule *schedule, uint32_t wait);

@@ -31,7 +31,8 @@ void usage_at_end(pid_t pid, struct usage *usage)
 	snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
 	usage->has_bytes = field(path, "rchar", &usage->read_bytes) &&
 			   field(path, "wchar", &usage->written_bytes);
-	usage->has_ready = schedule_ready_ns((uint32_t)pid, (uint32_t)pid, &usage->ready_ns);
+	usage->has_ready = schedule_kernel_sums((uint32_t)pid, (uint32_t)pid, &usage->ran_ns,
+						&usage->ready_ns);
 }
 
 struct usage_memory *usage_memory_create(void)

@@ -8,7 +8,7 @@
 
 struct usage {
 	bool has_ready, has_bytes;
-	uint64_t ready_ns; /* of the first thread, which was ready for so long */
+	uint64_t ran_ns, ready_ns; /* of the first thread: it ran, and was ready, for so long */
 	/* by read(2), write(2) and their kin, with children that were waited for */
 	uint64_t read_bytes, written_bytes;
 };

@@ -52,10 +52,14 @@ static enum wait_cause cause_of_descriptor(uint32_t pid, uint64_t descriptor)
 	static const struct {
 		const char *beginning;
 		enum wait_cause cause;
-	} kinds[] = {{"pipe:", WAIT_PIPE},       {"socket:", WAIT_SOCKET},
-		     {"/dev/tty", WAIT_TERMINAL}, {"/dev/pts/", WAIT_TERMINAL},
-		     {"anon_inode:[eventfd", WAIT_EVENT}, {"anon_inode:[timerfd", WAIT_SLEEP},
-		     {"anon_inode:[signalfd", WAIT_SIGNAL}, {"/", WAIT_DISK}};
+	} kinds[] = {{"pipe:", WAIT_PIPE},
+		     {"socket:", WAIT_SOCKET},
+		     {"/dev/tty", WAIT_TERMINAL},
+		     {"/dev/pts/", WAIT_TERMINAL},
+		     {"anon_inode:[eventfd", WAIT_EVENT},
+		     {"anon_inode:[timerfd", WAIT_SLEEP},
+		     {"anon_inode:[signalfd", WAIT_SIGNAL},
+		     {"/", WAIT_DISK}};
 	char path[64], name[128];
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/fd/%" PRIu64, pid, descriptor);
 	const ssize_t n = readlink(path, name, sizeof(name) - 1);

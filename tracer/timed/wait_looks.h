@@ -1,4 +1,5 @@
-/* What a thread waits for, by the files of /proc: where the kernel does not let switches be sampled. */
+/* What a thread waits for, by the files of /proc: where the kernel does not let switches be
+ * sampled. */
 #pragma once
 
 #include "symbols/unwind.h"

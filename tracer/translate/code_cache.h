@@ -55,11 +55,15 @@ struct code_block {
 	uint32_t row;
 };
 
-/* Run-time units of one instruction (enum work_units), or the calls of one system call instruction:
- * then there are CALL_COUNTERS counters from this one on. */
+enum unit_kind {
+	UNIT_WORK, /* run-time units of an instruction (enum work_units): one counter */
+	UNIT_CALL, /* a system call instruction: CALL_COUNTERS counters from this one on */
+	UNIT_OUT,  /* a call that leaves the program's own code for a library of the system: none */
+};
+
 struct unit_counter {
 	uint32_t counter;
-	bool is_call;
+	enum unit_kind kind;
 	uint32_t module;
 	uint64_t module_offset;
 };

@@ -81,26 +81,36 @@ bool emit_units_possible(const struct decoded *insn)
 	}
 }
 
-static uint32_t new_counters(struct batch *batch, uint64_t pc, uint32_t n, bool is_call)
+/* A row of units for the instruction at pc, with `n` counters; its number. */
+static uint32_t new_unit(struct batch *batch, uint64_t pc, uint32_t n, enum unit_kind kind)
 {
 	struct code_cache *cache = batch->cache;
-	struct unit_counter unit = {.counter = cache->n_counters, .is_call = is_call};
+	struct unit_counter unit = {.counter = cache->n_counters, .kind = kind};
 	cache->n_counters += n;
 	const struct code_source *source = &batch->translator->source;
 	source->locate(source->context, pc, &unit.module, &unit.module_offset);
 	batch_push(batch, cache->units, cache->n_units, cache->cap_units, unit);
-	return unit.counter;
+	return (uint32_t)cache->n_units - 1;
 }
 
 /* A counter for the units of the instruction at pc. */
 static uint32_t new_unit_counter(struct batch *batch, uint64_t pc)
 {
-	return new_counters(batch, pc, 1, false);
+	const uint32_t counter = batch->cache->n_counters;
+	new_unit(batch, pc, 1, UNIT_WORK);
+	return counter;
 }
 
 uint32_t new_call_counters(struct batch *batch, uint64_t pc)
 {
-	return new_counters(batch, pc, CALL_COUNTERS, true);
+	const uint32_t counter = batch->cache->n_counters;
+	new_unit(batch, pc, CALL_COUNTERS, UNIT_CALL);
+	return counter;
+}
+
+uint32_t new_out(struct batch *batch, uint64_t pc)
+{
+	return new_unit(batch, pc, 0, UNIT_OUT);
 }
 
 /* eax = mask of the lanes that the instruction works on. */

@@ -12,3 +12,5 @@ bool emit_units_possible(const struct decoded *insn);
 void emit_plain(struct batch *batch, const struct planned *item, uint16_t orig);
 /* Counters for the calls of the system call instruction at pc: the number of the first. */
 uint32_t new_call_counters(struct batch *batch, uint64_t pc);
+/* A row of units for a call that leaves the program's own code: its number. */
+uint32_t new_out(struct batch *batch, uint64_t pc);

@@ -260,6 +260,17 @@ uint8_t plan_dead_at(struct translator *translator, uint64_t pc)
 	return dead;
 }
 
+bool plan_is_got_jump(struct translator *translator, uint64_t pc)
+{
+	struct decoded insn;
+	for (int i = 0; i < MAX_PLT_INSNS && read_one(translator, pc, &insn); i++) {
+		if (insn.flow != FLOW_NEXT)
+			return is_got_jump(&insn);
+		pc += insn.length;
+	}
+	return false;
+}
+
 bool plan_is_unresolved(struct translator *translator, uint64_t value)
 {
 	struct decoded insn;

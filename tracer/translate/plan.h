@@ -50,6 +50,8 @@ size_t plan_loop_length(const struct plan *plan, size_t first, uint64_t head);
  * instructions. */
 uint8_t plan_dead_at(struct translator *translator, uint64_t pc);
 
+/* Whether what stands at pc jumps through the GOT: an entry of a procedure linkage table. */
+bool plan_is_got_jump(struct translator *translator, uint64_t pc);
 /* Whether a value in the GOT aims at the code that has it resolved (the dynamic linker's lazy
  * binding): push $number, behind an endbr64 if need be. */
 bool plan_is_unresolved(struct translator *translator, uint64_t value);

@@ -128,6 +128,17 @@ static void emit_push_return_address(struct batch *batch, struct call_site *call
 		emit_push_imm32(batch->arena, (int32_t)call->return_pc);
 }
 
+/* A call of the program's own code through the GOT, be it by the procedure linkage table. */
+static bool leaves_for_system(struct batch *batch, const struct decoded *insn)
+{
+	struct translator *translator = batch->translator;
+	const struct code_source *source = &translator->source;
+	if (!source->is_own || !source->is_own(source->context, insn->pc))
+		return false;
+	return insn->flow == FLOW_CALL ? plan_is_got_jump(translator, insn->target)
+				       : insn->rip_relative;
+}
+
 /* The program's own return address is pushed, and then there is a real call, which pushes one word
  * too many: the called end drops it (code_block.called).  Behind the call stands the landing of the
  * return address.  Code that has been translated twice has one call for both, else returns would be
@@ -153,6 +164,8 @@ static void emit_program_call(struct batch *batch, const struct decoded *insn, u
 	if (!pc_index_set(&batch->cache->calls, call.return_pc, (uint32_t)arena->used | arena_bits))
 		batch_check(batch, rf_error_no_memory());
 	batch->landing_due = call.return_pc;
+	if (leaves_for_system(batch, insn))
+		emit_store_imm32(arena, new_out(batch, insn->pc) + 1, gs_at(G_CALL_OUT));
 	emit_push_return_address(batch, &call);
 	batch_piece(batch, direct ? PIECE_CALL : PIECE_CALL_INDIRECT, orig);
 	struct label callee = {0};
@@ -210,19 +223,13 @@ void emit_got_misses(struct batch *batch)
 	}
 }
 
-/* What is asked for is told by the instruction's own counters where it has always asked for that.
- */
 static void emit_call_number(struct arena *arena, uint32_t counters)
 {
-	struct label same = {0};
-	emit_store_imm32(arena, counters, gs_at(G_CALL_CELL));
-	emit_gs_load(arena, RCX, counters + CALL_NUMBER);
-	emit_lea(arena, RCX, mem_indexed(RCX, RAX, 1, 1));
-	emit_jrcxz(arena, &same);
+	struct label known = {0};
 	emit_mov_imm32(arena, R11, counters);
-	emit_lea_label(arena, RCX, &same);
+	emit_lea_label(arena, RCX, &known);
 	emit_jump_through(arena, gs_at(G_AT_CALL_NUMBER));
-	label_bind(arena, &same);
+	label_bind(arena, &known);
 }
 
 static void emit_call_result(struct arena *arena)

@@ -17,6 +17,8 @@ struct code_source {
 	void (*locate)(void *context, uint64_t pc, uint32_t *module, uint64_t *offset);
 	/* The 8 bytes of data at an address; false when it cannot be read. */
 	bool (*value)(void *context, uint64_t address, uint64_t *value);
+	/* Whether the code at pc is the program's own, not of a library of the system. */
+	bool (*is_own)(void *context, uint64_t pc);
 	/* The allocator (tracer/process/allocators.h) that begins at pc, or -1. */
 	int (*allocator)(void *context, uint64_t pc);
 };

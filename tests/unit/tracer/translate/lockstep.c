@@ -601,7 +601,7 @@ static uint64_t units_counted(const struct lockstep *lockstep, uint64_t pc)
 	const struct code_cache *cache = &lockstep->translator.cache;
 	uint64_t n = 0;
 	for (size_t i = 0; i < cache->n_units; i++)
-		if (!cache->units[i].is_call &&
+		if (cache->units[i].kind == UNIT_WORK &&
 		    (!pc || cache->units[i].module_offset == pc - lockstep->image.start))
 			n += *lockstep_slot_word(lockstep,
 						 SLOT_COUNTERS + 8ul * cache->units[i].counter);

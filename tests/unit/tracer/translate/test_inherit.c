@@ -130,12 +130,23 @@ static struct places random_places(const struct setting *setting, uint64_t step)
 	return places;
 }
 
+static bool is_own(void *context, uint64_t pc)
+{
+	(void)context, (void)pc;
+	return true;
+}
+
 static void open_process(struct process *process, const struct places *places,
 			 const struct setting *setting)
 {
 	*process = (struct process){0};
 	struct translator *translator = &process->translator;
-	translator->source = (struct code_source){process, read_code, locate, value, allocator};
+	translator->source = (struct code_source){.context = process,
+						  .read = read_code,
+						  .locate = locate,
+						  .value = value,
+						  .is_own = is_own,
+						  .allocator = allocator};
 	translator->batch_insns = setting->batch_insns;
 	translator->trace = setting->classes ? trace_config_create(setting->classes) : NULL;
 	translator->quiet = true;

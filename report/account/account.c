@@ -190,32 +190,50 @@ double *account_wait_times(const struct profile *profile)
 	return times;
 }
 
-struct account_thread *account_threads(const struct profile *profile)
+/* Each thread is parted as its own samples are, of which there may be few: what all threads'
+ * samples say of the kernel's part is kept. */
+static void fit_kernel_times(struct account_thread *threads, size_t n, double kernel_s)
+{
+	double sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum += threads[i].kernel_s;
+	for (size_t i = 0; sum > 0 && i < n; i++) {
+		const double ran = threads[i].user_s + threads[i].kernel_s;
+		threads[i].kernel_s = fmin(ran, threads[i].kernel_s * kernel_s / sum);
+		threads[i].user_s = ran - threads[i].kernel_s;
+	}
+}
+
+static struct account_thread thread_of(const struct profile_thread_time *time,
+				       const struct weights *weights, bool sees_kernel)
+{
+	struct account_thread thread = {
+		.thread = time->thread,
+		.life_s = seconds(time->ran_ns + time->ready_ns + time->waited_ns),
+		.waiting_s = seconds(time->waited_ns),
+		.runnable_s = seconds(time->ready_ns),
+	};
+	part(seconds(time->ran_ns), weights, sees_kernel, &thread.user_s, &thread.kernel_s);
+	return thread;
+}
+
+struct account_thread *account_threads(const struct profile *profile, const struct account *account)
 {
 	const bool sees_kernel = !profile_get_fact(profile, "no_kernel_samples");
+	const size_t n = profile->n_thread_times;
 	struct weights *weights = calloc(profile->n_threads + 1, sizeof(*weights));
-	struct account_thread *threads = calloc(profile->n_thread_times + 1, sizeof(*threads));
-	for (size_t i = 0; weights && i < profile->n_samples; i++) {
+	struct account_thread *threads = weights ? calloc(n + 1, sizeof(*threads)) : NULL;
+	for (size_t i = 0; threads && i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		struct weights *of = &weights[sample->thread];
 		*(profile_is_kernel_sample(profile, sample) ? &of->kernel : &of->user) +=
 			seconds(sample->weight_ns);
 	}
-	for (size_t i = 0; weights && threads && i < profile->n_thread_times; i++) {
-		const struct profile_thread_time *time = &profile->thread_times[i];
-		threads[i] = (struct account_thread){
-			.thread = time->thread,
-			.life_s = seconds(time->ran_ns + time->ready_ns + time->waited_ns),
-			.waiting_s = seconds(time->waited_ns),
-			.runnable_s = seconds(time->ready_ns),
-		};
-		part(seconds(time->ran_ns), &weights[time->thread], sees_kernel, &threads[i].user_s,
-		     &threads[i].kernel_s);
-	}
-	if (!weights) {
-		free(threads);
-		threads = NULL;
-	}
+	for (size_t i = 0; threads && i < n; i++)
+		threads[i] = thread_of(&profile->thread_times[i],
+				       &weights[profile->thread_times[i].thread], sees_kernel);
+	if (threads)
+		fit_kernel_times(threads, n, account->kernel_s);
 	free(weights);
 	return threads;
 }

@@ -39,8 +39,10 @@ struct account_thread {
 	uint32_t thread;
 	double life_s, user_s, kernel_s, waiting_s, runnable_s;
 };
-/* One for each row of profile->thread_times; to be freed; NULL: no memory. */
-struct account_thread *account_threads(const struct profile *profile);
+/* One for each row of profile->thread_times, which add up to the run's; to be freed; NULL: no
+ * memory. */
+struct account_thread *account_threads(const struct profile *profile,
+				       const struct account *account);
 
 /* The name of the function, module or unknown code that a row of sum_kernel or sum_waits is of. */
 const char *account_function(const struct profile *profile, uint32_t function, uint32_t module);

@@ -70,7 +70,7 @@ void report_json_account(struct json_writer *out, const char *key, const struct 
 void report_json_threads(struct json_writer *out, const char *key, const struct report_view *view)
 {
 	const struct profile *profile = view->profile;
-	struct account_thread *threads = account_threads(profile);
+	struct account_thread *threads = account_threads(profile, view->account);
 	put_array(out, key);
 	for (size_t i = 0; threads && i < profile->n_thread_times; i++) {
 		const struct profile_thread *thread = &profile->threads[threads[i].thread];

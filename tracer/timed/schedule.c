@@ -395,6 +395,9 @@ static void take_in(struct schedule *schedule, struct live *thread)
 	}
 	/* The record of a switch is written amid it: some us of each are the thread's as well. */
 	const uint64_t switches = SWITCH_NS * (sums->voluntary + sums->involuntary);
+	if (thread->told_ran_ns && sums->ran_ns > thread->told_ran_ns) /* its end was seen late */
+		move(sums->ran_ns - thread->told_ran_ns, &sums->ran_ns, UINT64_MAX,
+		     &sums->waited_ns);
 	if (thread->told_ran_ns > sums->ran_ns)
 		move(thread->told_ran_ns - sums->ran_ns, &sums->waited_ns, switches, &sums->ran_ns);
 	if (waited > 0)

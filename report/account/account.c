@@ -159,6 +159,22 @@ struct account account_of(const struct profile *profile, const struct model *mod
 	return account;
 }
 
+double account_serial_share(const struct profile *profile, const struct account *account,
+			    double *most)
+{
+	double serial_s = 0;
+	for (size_t i = 0; i < profile->n_concurrency; i++)
+		if (profile->concurrency[i].running == 1)
+			serial_s += seconds(profile->concurrency[i].time_ns);
+	if (!account || !account->known || account->n_threads < 2 ||
+	    !(account->wall_running_s > 0) || !(account->usable_processors > 1) ||
+	    account->busy_processors < 1.1)
+		return -1;
+	const double share = serial_s / account->wall_running_s;
+	*most = account->usable_processors / (1 + (account->usable_processors - 1) * share);
+	return share;
+}
+
 /* ---- functions and threads ---- */
 
 static size_t place_of(const struct profile *profile, uint32_t function, uint32_t module)

@@ -29,6 +29,12 @@ struct account {
 
 struct account account_of(const struct profile *profile, const struct model *model);
 
+/* Of the time in which anything ran: only one thread did; below 0 where that is not known or there
+ * are no several threads at once.  *most: how many times as fast as with one processor the whole
+ * can be with all of them then (Amdahl 1967). */
+double account_serial_share(const struct profile *profile, const struct account *account,
+			    double *most);
+
 /* Kernel time and waits of the program's own functions, s, by place (function_index.h); to be
  * freed; NULL: no memory. */
 double *account_kernel_times(const struct profile *profile);

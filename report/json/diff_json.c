@@ -1,6 +1,7 @@
 /* The comparison as JSON; docs/exports.md is its description. */
 #include "report/json/diff_json.h"
 
+#include "report/account/account.h"
 #include "report/json/json_writer.h"
 #include "report/reasons/notes.h"
 #include "report/reasons/words.h"
@@ -62,6 +63,13 @@ static void put_side(struct json_writer *out, const char *key, const struct diff
 	put_text(out, "command", profile_get_fact(side->profile, "command"));
 	put_text(out, "date", profile_get_fact(side->profile, "date"));
 	put_text(out, "cpu_model", profile_get_fact(side->profile, "cpu_model"));
+	const struct account account = account_of(side->profile, &side->model);
+	put_object(out, "account");
+	put_real(out, "user_s", account.user_s);
+	put_real(out, "kernel_s", account.kernel_s);
+	put_real(out, "waiting_s", account.waiting_s);
+	put_real(out, "runnable_s", account.runnable_s);
+	put_end(out);
 	put_end(out);
 }
 

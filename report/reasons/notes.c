@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "report/account/account.h"
 #include "report/model/model_counters.h"
 #include "report/model/model_runs.h"
 #include "report/reasons/above.h"
@@ -53,6 +54,18 @@ static void note_missing_samples(const struct report_view *view, FILE *notes)
 	     REPORT_NUMBER(missing), why);
 }
 
+static void note_serial(const struct report_view *view, FILE *notes)
+{
+	double most;
+	const double share = account_serial_share(view->profile, view->account, &most);
+	if (share >= 0)
+		note(notes,
+		     "for %.0f %% of the time in which anything ran one thread did, alone: with "
+		     "all "
+		     "processors the whole can be at most %.2g times as fast as with one",
+		     100 * share, most);
+}
+
 static void note_time_and_work(const struct report_view *view, FILE *notes)
 {
 	const char *time = profile_get_fact(view->profile, "time_source");
@@ -81,6 +94,7 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 	     time ? time : "unknown source", n, n == 1 ? "" : "s", every,
 	     work ? work : "unknown source", how);
 	note_runs(view->model, notes);
+	note_serial(view, notes);
 }
 
 static void note_sources(const struct report_view *view, FILE *notes)

@@ -14,17 +14,10 @@ const struct rf_word report_sort_words[] = {{"headroom", SORT_HEADROOM},
 					    {NULL, 0}};
 
 const struct rf_word report_by_words[] = {
-	{"function", BY_FUNCTION},
-	{"inlined", BY_INLINED},
-	{"loop", BY_LOOP},
-	{"line", BY_LINE},
-	{"module", BY_MODULE},
-	{"thread", BY_THREAD},
-	{"process", BY_PROCESS},
-	{"call-path", BY_CALL_PATH},
-	{"python", BY_PYTHON},
-	{"wait", BY_WAIT},
-	{NULL, 0},
+	{"function", BY_FUNCTION}, {"inlined", BY_INLINED},     {"loop", BY_LOOP},
+	{"line", BY_LINE},         {"module", BY_MODULE},       {"thread", BY_THREAD},
+	{"process", BY_PROCESS},   {"call-path", BY_CALL_PATH}, {"python", BY_PYTHON},
+	{"group", BY_GROUP},       {"wait", BY_WAIT},           {NULL, 0},
 };
 
 const struct rf_word report_color_words[] = {
@@ -77,8 +70,8 @@ size_t report_stdout_files(const struct report_options *options)
 
 bool report_is_shaped(const struct report_options *options)
 {
-	const bool whole =
-		options->by == BY_FUNCTION || options->by == BY_WAIT || options->by == BY_PYTHON;
+	const bool whole = options->by == BY_FUNCTION || options->by == BY_WAIT ||
+			   options->by == BY_GROUP || options->by == BY_PYTHON;
 	return !whole || options->focus || options->ignore || options->min_share > 0;
 }
 

@@ -2,6 +2,7 @@
 #include "report/text/diff_table.h"
 
 #include "base/text.h"
+#include "report/account/account.h"
 #include "report/reasons/notes.h"
 #include "report/rows/view.h"
 #include "report/text/cells.h"
@@ -10,6 +11,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Less of a part, in s, says nothing. */
+#define LEAST_PART 0.005
 
 #define DEFAULT_TOP 20
 #define NAME_COLUMNS 40
@@ -108,11 +112,38 @@ static struct rf_error *print_head(const struct diff *diff, const char *const na
 	return done ? NULL : rf_error_no_memory();
 }
 
+static void print_part(const char *word, double a, double b, const char **between, FILE *stream)
+{
+	char before[TEXT_NUMBER], after[TEXT_NUMBER];
+	if (isnan(a) || isnan(b) || fmax(a, b) < LEAST_PART)
+		return;
+	fprintf(stream, "%s%s %s s → %s s", *between, word, text_number(before, a),
+		text_number(after, b));
+	*between = " · ";
+}
+
+/* The parts of the threads' lives, where both runs know them. */
+static void print_account(const struct diff *diff, FILE *stream)
+{
+	const struct account a = account_of(diff->a.profile, &diff->a.model);
+	const struct account b = account_of(diff->b.profile, &diff->b.model);
+	const char *between = "  ";
+	if (!a.known || !b.known)
+		return;
+	print_part("user", a.user_s, b.user_s, &between, stream);
+	print_part("kernel", a.kernel_s, b.kernel_s, &between, stream);
+	print_part("waiting", a.waiting_s, b.waiting_s, &between, stream);
+	print_part("ready", a.runnable_s, b.runnable_s, &between, stream);
+	putc('\n', stream);
+}
+
 static struct rf_error *print_all(const struct diff *diff, const char *const names[2], size_t top,
 				  FILE *stream)
 {
 	struct diff_notes notes = diff_notes(diff);
 	struct rf_error *error = print_head(diff, names, stream);
+	if (!error)
+		print_account(diff, stream);
 	if (!error)
 		error = print_rows(diff, top, stream);
 	if (!error && diff->n_functions > top)

@@ -6,11 +6,13 @@
 #include "profile/kernel_names.h"
 #include "report/account/account.h"
 #include "report/account/account_words.h"
+#include "report/account/groups.h"
 #include "report/text/cells.h"
 #include "report/text/text_table.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LEAST_PART 0.01  /* of all threads' lives */
 #define LEAST_STRIP 0.05 /* s: shorter runs are over before one could look */
@@ -153,5 +155,101 @@ struct rf_error *report_waits(const struct report_view *view, FILE *stream)
 	fputs(view->account->known ? "  no thread waited\n"
 				   : "  what threads waited for is not known\n",
 	      stream);
+	return NULL;
+}
+
+/* ---- groups ---- */
+
+/* Behind those of functions: the kernel's work, and what is left. */
+enum { PAGE_FAULTS = N_ACCOUNT_GROUPS, SYSTEM_CALLS, OTHER_KERNEL, N_GROUPS };
+
+struct group_sum {
+	uint64_t time_ns;
+	const struct model_function *most; /* of its functions */
+	size_t n;                          /* functions */
+};
+
+enum {
+	GROUP_TIME,
+	GROUP_SHARE,
+	GROUP_NAME,
+	GROUP_FUNCTIONS,
+	GROUP_MOST,
+	GROUP_CALLER,
+	N_GROUP_COLUMNS
+};
+
+static const struct text_column group_columns[N_GROUP_COLUMNS] = {
+	[GROUP_TIME] = {"time", true},        [GROUP_SHARE] = {"%", true},
+	[GROUP_NAME] = {"group", false},      [GROUP_FUNCTIONS] = {"functions", true, 2},
+	[GROUP_MOST] = {"most of it", false}, [GROUP_CALLER] = {"called most from", false, 1},
+};
+
+static int group_of(const struct model_function *f)
+{
+	if (f->place.bound != BOUND_KERNEL)
+		return (int)account_group_of(f->name, f->module);
+	return strcmp(f->name, "[page faults]") == 0 ? PAGE_FAULTS
+	       : strcmp(f->name, "[kernel]") == 0 || strcmp(f->name, "[interrupts]") == 0 ||
+			       strcmp(f->name, "[exit]") == 0
+		       ? OTHER_KERNEL
+		       : SYSTEM_CALLS;
+}
+
+static void put_group(const struct report_view *view, int group, const struct group_sum *sum,
+		      struct text_table *table)
+{
+	static const char *const names[N_GROUPS] = {
+		[GROUP_NONE] = "code of no group",
+		[GROUP_ALLOCATION] = "allocation",
+		[GROUP_STRINGS] = "string functions",
+		[GROUP_MEMORY] = "memory functions",
+		[GROUP_COLLECTION] = "garbage collection",
+		[GROUP_LINKER] = "dynamic linker, start-up",
+		[PAGE_FAULTS] = "page faults",
+		[SYSTEM_CALLS] = "system calls",
+		[OTHER_KERNEL] = "other work of the kernel",
+	};
+	const double s = (double)sum->time_ns * 1e-9, all = (double)view->model->time_ns * 1e-9;
+	const char *caller =
+		group > GROUP_NONE && group < N_ACCOUNT_GROUPS
+			? account_group_caller(view->profile, (enum account_group)group)
+			: NULL;
+	char cell[64];
+	text_table_row(table);
+	text_table_text(table, GROUP_TIME, report_put_time(cell, s, all));
+	text_table_text(table, GROUP_SHARE, report_put_share(cell, all > 0 ? s / all : 0));
+	text_table_text(table, GROUP_NAME, names[group]);
+	text_table_put(table, GROUP_FUNCTIONS, STYLE_PLAIN, "%zu", sum->n);
+	text_table_text(table, GROUP_MOST, sum->most->name);
+	text_table_text(table, GROUP_CALLER, caller ? caller : "");
+}
+
+struct rf_error *report_groups(const struct report_view *view, FILE *stream)
+{
+	struct group_sum sums[N_GROUPS] = {0};
+	struct text_table table = TEXT_TABLE(view->terminal, group_columns, GROUP_MOST, 16);
+	for (size_t i = 0; i < view->model->n_functions; i++) {
+		const struct model_function *f = &view->model->functions[i];
+		struct group_sum *sum = &sums[group_of(f)];
+		if (!f->time_ns)
+			continue;
+		sum->time_ns += f->time_ns;
+		sum->n++;
+		sum->most = !sum->most || f->time_ns > sum->most->time_ns ? f : sum->most;
+	}
+	for (;;) {
+		int longest = -1;
+		for (int g = 0; g < N_GROUPS; g++)
+			if (sums[g].n && (longest < 0 || sums[g].time_ns > sums[longest].time_ns))
+				longest = g;
+		if (longest < 0)
+			break;
+		put_group(view, longest, &sums[longest], &table);
+		sums[longest].n = 0;
+	}
+	if (table.n_rows)
+		return text_table_end(&table, stream);
+	fputs("  no function took any time\n", stream);
 	return NULL;
 }

@@ -10,5 +10,7 @@
 void report_put_account(const struct report_view *view, FILE *stream);
 /* A line with the processors that were busy over time; nothing for short runs. */
 struct rf_error *report_strip(const struct report_view *view, FILE *stream);
+/* The table of --by=group: what is one cost under many names. */
+struct rf_error *report_groups(const struct report_view *view, FILE *stream);
 /* The table of --by=wait. */
 struct rf_error *report_waits(const struct report_view *view, FILE *stream);

@@ -199,6 +199,7 @@ static const char *row_word(const struct report_view *view, bool many)
 		[BY_FUNCTION] = {"function", "functions"},
 		[BY_LOOP] = {"loop", "loops"},
 		[BY_LINE] = {"line", "lines"},
+		[BY_GROUP] = {"function", "functions"},
 		[BY_WAIT] = {"function", "functions"},
 		[BY_MODULE] = {"module", "modules"},
 		[BY_THREAD] = {"thread", "threads"},

@@ -41,6 +41,8 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 	error = error ?: report_strip(view, stream);
 	if (!error && options->by == BY_WAIT)
 		error = report_waits(view, stream);
+	else if (!error && options->by == BY_GROUP)
+		error = report_groups(view, stream);
 	else if (!error && !apart)
 		error = python ? report_python(view, stream) : report_functions(view, stream);
 	if (!error && hint)

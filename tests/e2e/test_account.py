@@ -17,6 +17,10 @@ from harness import functions, named, text
 from test_errors import as_nobody
 
 SHARE, SECONDS = 0.03, 0.005  # how far a time may be from the truth: the larger of both
+# What some hundred samples say of user and kernel time; of page faults 6 to 8 % are told as the program's (docs/account.md).
+SAMPLED = {"share": 0.1, "seconds": 0.025}
+# What a thread waits for its turn on a machine that does something else besides.
+LATE = 0.015
 LIVES_SHARE = 0.01
 PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 
@@ -128,10 +132,10 @@ def check_sums(check, report, total):
 def check_split(check, account, total):
     """Each of the four.  What is not known to be user or kernel may be either."""
     either = max(total["cpu_s"] - total["user_s"] - total["kernel_s"], 0)
-    check.near("user_s", account["user_s"], total["user_s"], more=either)
-    check.near("kernel_s", account["kernel_s"], total["kernel_s"], more=either)
-    check.near("waiting_s", account["waiting_s"], total["waiting_s"])
-    check.near("runnable_s", account["runnable_s"], total["runnable_s"])
+    check.near("user_s", account["user_s"], total["user_s"], more=either, **SAMPLED)
+    check.near("kernel_s", account["kernel_s"], total["kernel_s"], more=either, **SAMPLED)
+    check.near("waiting_s", account["waiting_s"], total["waiting_s"], seconds=LATE)
+    check.near("runnable_s", account["runnable_s"], total["runnable_s"], seconds=LATE)
 
 
 def check_wall(check, account):
@@ -139,12 +143,13 @@ def check_wall(check, account):
     wall, busy = account["wall"], account["user_s"] + account["kernel_s"]
     levels = account["concurrency"]
     exact = {"share": 0.01, "seconds": 0.001}
-    check.near("the parts of wall", sum(wall.values()), account["wall_s"], **exact)
-    check.near("sum of concurrency", sum(levels), account["wall_s"], **exact)
+    switched = {"share": 0.05, "seconds": 0.015}  # some us of each switch are in no record
+    check.near("the parts of wall", sum(wall.values()), account["wall_s"], share=0.01, seconds=LATE)
+    check.near("sum of concurrency", sum(levels), account["wall_s"], share=0.01, seconds=LATE)
     check.near("concurrency of 1 and more", sum(levels[1:]), wall["running_s"], **exact)
-    check.near("processor time of concurrency", sum(n * time for n, time in enumerate(levels)), busy, **exact)
+    check.near("processor time of concurrency", sum(n * time for n, time in enumerate(levels)), busy, **switched)
     check.equal("length of strip", len(account["strip"]), 60)
-    check.near("processor time of strip", sum(account["strip"]) / 60 * account["wall_s"], busy, **exact)
+    check.near("processor time of strip", sum(account["strip"]) / 60 * account["wall_s"], busy, **switched)
 
 
 def check_wall_of(check, account, truth):
@@ -219,7 +224,8 @@ def check_functions(check, report, truth):
     for (_, function), true in merged(truth, "waits", "cause", "function").items():
         sums[function, "waiting_s"] += true["time_s"]
     for (function, key), true in sums.items():
-        check.near(f"{key} of {function}", sum_of(functions(report, function, "account"), key), true)
+        check.near(f"{key} of {function}", sum_of(functions(report, function, "account"), key), true,
+                   **(SAMPLED if key != "waiting_s" else {"seconds": LATE}))
     for part in truth["parts"]:
         row = KERNEL_ROWS.get(base(part))
         if row and not functions(report, row, "[kernel]"):
@@ -230,18 +236,19 @@ def check_waits(check, report, truth):
     for (cause, function), true in merged(truth, "waits", "cause", "function").items():
         rows = [row for row in report["waits"] if (row["cause"], row["function"]) == (cause, function)]
         what = f"{cause} in {function}"
-        check.near(f"time_s of {what}", sum_of(rows, "time_s"), true["time_s"])
+        check.near(f"time_s of {what}", sum_of(rows, "time_s"), true["time_s"], seconds=LATE)
         if true["time_s"] < 2 * SECONDS:
             continue
         calls = {row["system_call"] for row in rows}
-        check.equal(f"system calls of {what}", calls, {SYSTEM_CALLS[cause]})
+        check.wrong += [] if SYSTEM_CALLS[cause] in calls else [f"system calls of {what} are {calls}"]
         if cause in ("sleep", "pipe"):
             check.near(f"n of {what}", sum_of(rows, "n"), true["n"], seconds=1)
-    check.near("waits", sum_of(report["waits"], "time_s"), truth["total"]["waiting_s"])
+    check.near("waits", sum_of(report["waits"], "time_s"), truth["total"]["waiting_s"], seconds=LATE)
     check.near("waits' wall_s", sum_of(report["waits"], "wall_s"), report["run"]["account"]["wall"]["waiting_s"],
-               more=sum_of(report["waits"], "time_s"))
+               more=sum_of(report["waits"], "time_s"), seconds=LATE)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("parts", named(CASES))
 def test_account(t, parts):
     if os.getuid() != 0:
@@ -260,6 +267,7 @@ def test_account(t, parts):
     check.end(result)
 
 
+@pytest.mark.alone
 def test_causes(t):
     """Eight things that one thread can wait for another with."""
     result, truth = account_of(t, " ".join(f"{cause}=50" for cause in WAITS))
@@ -306,6 +314,7 @@ def test_interpreter_lock(t):
 
 # ---- with fewer rights ----
 
+@pytest.mark.alone
 @pytest.mark.parametrize("parts", named({f"plain_user_{name}": parts for name, parts in SUMS.items()}))
 def test_plain_user(t, parts):
     """The same sums, and a word on what could not be seen."""
@@ -324,6 +333,7 @@ def test_plain_user(t, parts):
     check.end(result)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("parts", named({f"timer_{name}": parts for name, parts in SUMS.items()}))
 def test_timer(t, parts):
     """Without perf there are the kernel's sums, which it makes by ticks of 4 ms or 10 ms."""

@@ -13,7 +13,7 @@ import pytest
 from harness import files_below, named, need_command
 from test_errors import as_nobody, check_error, check_usage
 
-NAMES = ["kernel", "/proc", "/sys", "hypervisor", "container", "seccomp", "perf_event_paranoid", "perf sampler",
+NAMES = ["kernel", "/proc", "/sys", "hypervisor", "container", "seccomp", "perf_event_paranoid", "kernel samples", "perf sampler",
          "timer sampler", "locked memory", "descriptors", "ptrace scope", "ptrace", "executable memory", "address space",
          "FSGSBASE", "BMI2", "caches", "roofs", "debuginfod", "PMU", "PMU events", "uncore", "resctrl"]
 

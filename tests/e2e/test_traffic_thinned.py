@@ -21,7 +21,7 @@ def test_thinned(t):
 
 
 def traffic_objects(report):
-    return [row for function in report["functions"] for row in function.get("objects", [])
+    return [row for function in report["functions"] for row in function.get("objects") or []
             if function["name"] == "read_all"]
 
 

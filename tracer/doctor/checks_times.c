@@ -4,7 +4,7 @@
 #include "base/small_file.h"
 
 enum { MIN_RING_PAGES = 8 }; /* below it the sampler does not start */
-enum { EVENTS_PER_CPU = 3, OTHER_DESCRIPTORS = 64 };
+enum { EVENTS_PER_CPU = 5, OTHER_DESCRIPTORS = 64 };
 
 void check_paranoid(const struct doctor_facts *facts, struct doctor_line *line)
 {
@@ -27,6 +27,21 @@ void check_paranoid(const struct doctor_facts *facts, struct doctor_line *line)
 		doctor_lacks(line, DOCTOR_MISSING,
 			     "no event of perf for plain users: neither its samples nor counters",
 			     next);
+}
+
+void check_kernel_time(const struct doctor_facts *facts, struct doctor_line *line)
+{
+	const int level = facts->refusal.paranoid;
+	const bool seen = facts->refusal.perfmon || (level != SMALL_FILE_UNKNOWN && level < 2);
+	SAY(line->found, "%s",
+	    seen ? "can be sampled, and what threads wait for" : "cannot be sampled");
+	if (!seen)
+		doctor_lacks(
+			line, DOCTOR_PARTLY,
+			"what the kernel does is known in all, not by function; short waits have "
+			"no cause",
+			"as root: sysctl kernel.perf_event_paranoid=1, or setcap "
+			"cap_perfmon+ep rfprof");
 }
 
 static bool timer_works(const struct doctor_facts *facts)

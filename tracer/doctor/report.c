@@ -21,6 +21,7 @@ static const struct check {
 	{"container", PROBE_SYSTEM, NEED_NOTHING, check_container},
 	{"seccomp", PROBE_SYSTEM, NEED_COUNTS, check_seccomp},
 	{"perf_event_paranoid", PROBE_SYSTEM, NEED_NOTHING, check_paranoid},
+	{"kernel samples", PROBE_SYSTEM, NEED_NOTHING, check_kernel_time},
 	{"perf sampler", PROBE_PERF, NEED_NOTHING, check_perf},
 	{"timer sampler", PROBE_TIMER, NEED_NOTHING, check_timer},
 	{"locked memory", PROBE_PERF, NEED_NOTHING, check_locked},

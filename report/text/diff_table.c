@@ -21,7 +21,7 @@
 enum { TIME_A, TIME_B, CHANGE, SPREAD, VERDICT, NAME, FLOP, BYTES, BELOW_A, BELOW_B, N_COLUMNS };
 
 static const struct text_column columns[N_COLUMNS] = {
-	[TIME_A] = {"user A", true},      [TIME_B] = {"user B", true},
+	[TIME_A] = {"time A", true},      [TIME_B] = {"time B", true},
 	[CHANGE] = {"change", true},      [SPREAD] = {"±", true, 1},
 	[VERDICT] = {"", false},          [NAME] = {"function", false},
 	[FLOP] = {"flop", true, 5},       [BYTES] = {"bytes", true, 4},

@@ -69,7 +69,8 @@ def test_shares_names_and_lines(t):
     counted = rows["counts"]["total_s"]
     for caller in ("outer", "outer.<locals>.inner"):
         assert rows[caller]["total_s"] >= counted and rows[caller]["total_s"] < counted * 1.1 + 0.05, rows[caller]
-    assert rows["drains"]["total_s"] >= rows["squares"]["total_s"], rows
+    # a look may come between the generator's start and its link to who drains it
+    assert rows["drains"]["total_s"] >= 0.9 * rows["squares"]["total_s"], rows
     assert rows["shares"]["total_s"] > 0.9 * report["run"]["cpu_time_s"], rows["shares"]
 
 

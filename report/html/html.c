@@ -8,9 +8,11 @@
 #include "report/html/html.h"
 
 #include "base/text.h"
+#include "report/account/account.h"
 #include "report/html/html_assets.h"
 #include "report/html/html_data.h"
 #include "report/json/json_writer.h"
+#include "report/reasons/advice.h"
 #include "report/reasons/reasons.h"
 #include "report/reasons/words.h"
 #include "report/rows/view.h"
@@ -145,16 +147,35 @@ static void write_notes(const struct report_view *view, FILE *out)
 	fputs("</ul>\n", out);
 }
 
+/* The parts of the threads' lives, and what costs most of the wall time. */
+static struct rf_error *write_account(const struct report_view *view, FILE *out)
+{
+	const struct account *account = view->account;
+	char *text = NULL;
+	if (account && account->known)
+		fprintf(out,
+			"<p>%s s wall: %s s user, %s s kernel, %s s waiting, %s s ready.</p>\n",
+			REPORT_NUMBER(account->wall_s), REPORT_NUMBER(account->user_s),
+			REPORT_NUMBER(account->kernel_s), REPORT_NUMBER(account->waiting_s),
+			REPORT_NUMBER(account->runnable_s));
+	struct rf_error *error = account ? report_advice(view, &text) : NULL;
+	if (!error && text)
+		write_between(out, "<p>→ ", text, "</p>\n");
+	free(text);
+	return error;
+}
+
 static struct rf_error *write_static(const struct report_view *view, const char *program, FILE *out)
 {
 	char number[TEXT_NUMBER];
 	write_between(out, "<main id=\"static\">\n<h1>", program, "</h1>\n");
+	struct rf_error *error = write_account(view, out);
 	fprintf(out,
 		"<p>%s s of processor time; the nearer a point is to the roof, the less there is "
 		"to gain.</p>\n"
 		"<figure>\n",
 		text_number(number, (double)view->model->time_ns * 1e-9));
-	struct rf_error *error = write_picture(view, out);
+	error = error ?: write_picture(view, out);
 	fputs("</figure>\n<h2>Functions</h2>\n", out);
 	write_table(view, out);
 	if (!error)

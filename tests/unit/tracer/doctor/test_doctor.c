@@ -29,7 +29,7 @@ static void init(void)
 		.proc = true,
 		.sys = true,
 		.ptrace_scope = 1,
-		.refusal = {.paranoid = 2,
+		.refusal = {.paranoid = 1,
 			    .nmi_watchdog = 0,
 			    .mlock_kb = 516,
 			    .memlock = 8 << 20,
@@ -157,6 +157,10 @@ Test(doctor, paranoid)
 	facts.refusal.paranoid = 4;
 	expect("perf_event_paranoid", DOCTOR_MISSING, "4",
 	       "as root: sysctl kernel.perf_event_paranoid=2");
+	expect("kernel samples", DOCTOR_PARTLY, "cannot be sampled", "perf_event_paranoid=1");
+	facts.refusal.paranoid = 2;
+	expect("kernel samples", DOCTOR_PARTLY, "cannot be sampled", "cap_perfmon");
+	facts.refusal.paranoid = 4;
 	facts.refusal.container = true;
 	expect("perf_event_paranoid", DOCTOR_MISSING, "4", "of the host");
 	facts.refusal.perfmon = true;
@@ -205,10 +209,10 @@ Test(doctor, limits)
 	expect("locked memory", DOCTOR_MISSING, "4 pages", "perf_event_mlock_kb");
 	expect_missing("locked memory");
 	facts.ring_pages = DOCTOR_RING_PAGES;
-	facts.descriptors = 88;
-	expect("descriptors", DOCTOR_WORKS, "88 are needed for 8 CPUs", "");
-	facts.descriptors = 87;
-	expect("descriptors", DOCTOR_MISSING, "up to 87", "ulimit -Hn 88");
+	facts.descriptors = 104;
+	expect("descriptors", DOCTOR_WORKS, "104 are needed for 8 CPUs", "");
+	facts.descriptors = 103;
+	expect("descriptors", DOCTOR_MISSING, "up to 103", "ulimit -Hn 104");
 	expect_missing("descriptors");
 	facts.descriptors = UINT64_MAX;
 	expect("descriptors", DOCTOR_WORKS, "no limit", "");

@@ -69,9 +69,10 @@ static const struct profile_sum_wait *main_wait(const struct profile *profile, d
 	const struct profile_sum_wait *interpreter = longest(profile, 1u << WAITS_INTERPRETER);
 	if (interpreter && (double)interpreter->time_ns > 0.3 * (double)found->time_ns)
 		return interpreter;
-	return found && (double)found->time_ns * 1e-9 > 0.5 * loss_s
-		       ? found
-		       : longest(profile, 1u << WAITS_JOIN);
+	if (!found || (double)found->time_ns * 1e-9 < 0.5 * loss_s)
+		found = longest(profile, 1u << WAITS_JOIN);
+	/* what is short explains nothing: most of the program is made for one thread, then */
+	return found && (double)found->time_ns * 1e-9 > 0.5 * loss_s ? found : NULL;
 }
 
 static void offer_wait(struct advice *advice, double cost, const struct workers *workers,

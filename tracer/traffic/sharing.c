@@ -54,7 +54,7 @@ void sharing_destroy(struct sharing *sharing)
 	if (!sharing)
 		return;
 	for (size_t i = 0; sharing->lines && i < SHARING_LINES; i++)
-		free(sharing->lines[0][i].touchers);
+		free(sharing->lines[i / WAYS][i % WAYS].touchers);
 	free(sharing->sets);
 	free(sharing->lines);
 	free(sharing->seen);
@@ -315,7 +315,7 @@ void sharing_each(const struct sharing *sharing,
 {
 	for (size_t i = 0; sharing->lines && i < SHARING_LINES; i++)
 		if (sharing->sets[i / WAYS].keys[i % WAYS])
-			each(context, &sharing->lines[0][i]);
+			each(context, &sharing->lines[i / WAYS][i % WAYS]);
 }
 
 /* Of visits of threads with these shares, in any order by chance, 1 less the sum of the squares of

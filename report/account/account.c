@@ -32,11 +32,11 @@ static void part(double ran_s, const struct weights *weights, bool sees_kernel, 
 	*kernel_s = ran_s - *user_s;
 }
 
-/* Of the whole program: by its functions, which are there also where single samples are not.  With
- * what samples cost. */
-static struct weights program_weights(const struct profile *profile, const struct model *model)
+/* Of the whole program: by its functions, which are there also where single samples are not; each
+ * sample with `cost`, what it cost. */
+static struct weights program_weights(const struct profile *profile, const struct model *model,
+				      uint64_t cost)
 {
-	const uint64_t cost = model_sample_cost(profile);
 	struct weights weights = {0, 0};
 	for (size_t i = 0; i < model->n_functions; i++) {
 		const struct model_function *f = &model->functions[i];
@@ -63,8 +63,7 @@ static void add_threads(const struct profile *profile, struct account *account, 
 	account->n_threads = profile->n_thread_times;
 }
 
-/* What lies before the first record of the program and behind the last is the kernel's start and
- * end of it: the account is of the time between. */
+/* From the moment when the program was let go to that when its end was seen. */
 static void set_clock(const struct profile *profile, struct account *account)
 {
 	for (size_t i = 0; i < profile->n_concurrency; i++) {
@@ -105,32 +104,20 @@ static void take_kernels_account(const struct profile *profile, struct account *
 	account->kernel_s = profile_number_fact(profile, "system_s", NAN);
 	account->waiting_s = account->runnable_s = NAN;
 	account->wall_running_s = account->wall_runnable_s = account->wall_waiting_s = NAN;
-	for (size_t i = 0; i < profile->n_timed_runs; i++)
-		if (profile->timed_runs[i].shown) {
-			account->user_s = profile->timed_runs[i].user_s;
-			account->kernel_s = profile->timed_runs[i].system_s;
-		}
 	account->lives_s = account->wall_s;
 	if (threads <= 1 && profile->n_processes <= 2)
 		account->waiting_s = fmax(0, account->wall_s - account->user_s - account->kernel_s);
 }
 
-/* Of times of functions, from which that is taken off. */
-static void set_factors(const struct model *model, const struct profile *profile,
+/* Times of functions have that cost taken off. */
+static void set_factors(const struct profile *profile, const struct model *model,
 			struct account *account)
 {
-	double user_s = 0, kernel_s = 0;
-	for (size_t i = 0; i < model->n_functions; i++) {
-		const struct model_function *f = &model->functions[i];
-		const bool kernel =
-			f->function < profile->n_functions &&
-			profile_is_kernel(profile, profile->functions[f->function].module);
-		*(kernel ? &kernel_s : &user_s) += seconds(f->time_ns);
-	}
-	if (user_s > 0)
-		account->per_user_time = account->user_s / user_s;
-	if (kernel_s > 0)
-		account->per_kernel_time = account->kernel_s / kernel_s;
+	const struct weights times = program_weights(profile, model, 0);
+	if (times.user > 0)
+		account->per_user_time = account->user_s / times.user;
+	if (times.kernel > 0)
+		account->per_kernel_time = account->kernel_s / times.kernel;
 }
 
 struct account account_of(const struct profile *profile, const struct model *model)
@@ -144,11 +131,12 @@ struct account account_of(const struct profile *profile, const struct model *mod
 	};
 	double ran_s = 0;
 	if (account.known) {
-		const struct weights weights = program_weights(profile, model);
+		const struct weights weights =
+			program_weights(profile, model, model_sample_cost(profile));
 		add_threads(profile, &account, &ran_s);
 		part(ran_s, &weights, !profile_get_fact(profile, "no_kernel_samples"),
 		     &account.user_s, &account.kernel_s);
-		set_factors(model, profile, &account);
+		set_factors(profile, model, &account);
 		set_clock(profile, &account);
 		set_strip(profile, &account);
 	} else {

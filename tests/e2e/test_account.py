@@ -10,6 +10,7 @@ anything from nothing to all of it.  The numbers are those that the program prin
 import collections
 import json
 import os
+import re
 
 import pytest
 
@@ -344,3 +345,34 @@ def test_timer(t, parts):
     assert account["missing"], account
     check_calls(check, result.json, truth)
     check.end(result)
+
+
+# ---- the views ----
+
+def test_views(t):
+    """The head, the tables of waits and groups, and the difference of two runs tell what the JSON does."""
+    paths = [os.path.join(t.directory, f"{name}.rfp") for name in "ab"]
+    for path, parts in zip(paths, (("sleep=150", "faults=20000"), ("sleep=50", "faults=20000"))):
+        assert t.rfprof("-q", "--traffic=none", "--save", path, t.program("account.c"), *parts).status == 0
+    waits, groups, diff = [t.rfprof(*words).stdout.decode() for words in
+                           (("report", "--by=wait", paths[0]), ("report", "--by=group", paths[0]), ("diff", *paths))]
+    head = waits.replace("\n", " ")
+    assert re.search(r"s wall, [\d.]+ of \d+ processors? busy: .* s kernel, 0\.1[45]\d* s waiting", head), waits
+    assert re.search(r"^ +1[45]\d ms +1[45]\d ms +sleep +sleep_ms +\[clock_nanosleep\] +1 +1 +0\.0$", waits, re.MULTILINE), waits
+    assert re.search(r" %  page faults +1  \[page faults\]", groups) and "code of no group" in groups, groups
+    assert re.search(r"^  .*waiting 0\.1[45]\d* s → 0\.0[45]\d* s", diff, re.MULTILINE), diff
+
+
+@pytest.mark.alone
+def test_serial_share(t):
+    """Amdahl's bound follows from the time in which one thread ran alone."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("two threads run at once on two processors")
+    path = os.path.join(t.directory, "serial.rfp")
+    result, _ = account_of(t, "spin=100 spin=200:2", "--save", path)
+    account = result.json["run"]["account"]
+    share = account["concurrency"][1] / account["wall"]["running_s"]
+    most = account["usable_processors"] / (1 + (account["usable_processors"] - 1) * share)
+    notes = " ".join(result.json["run"]["notes"])
+    said = re.search(r"for (\d+) % of the time in which anything ran one thread did, .* at most ([\d.]+) times as fast", notes)
+    assert said and int(said[1]) == round(100 * share) and abs(float(said[2]) - most) <= 0.051, (share, most, notes)

@@ -56,12 +56,13 @@ void usage_memory_watch(struct usage_memory *memory, pid_t pid)
 void usage_memory_look(struct usage_memory *memory)
 {
 	for (unsigned i = 0; i < WATCHED; i++) {
-		char path[64];
-		uint64_t kib;
+		char value[64];
 		if (!memory->pids[i])
 			continue;
-		snprintf(path, sizeof(path), "/proc/%d/status", (int)memory->pids[i]);
-		if (!field(path, "VmHWM", &kib)) /* it has ended */
+		const bool lives =
+			small_file_status(memory->pids[i], "VmHWM", value, sizeof(value));
+		const uint64_t kib = lives ? strtoull(value, NULL, 10) : 0;
+		if (!lives)
 			memory->pids[i] = 0;
 		else if (kib > memory->peak_kib)
 			memory->peak_kib = kib;

@@ -100,9 +100,12 @@ static void set_strip(const struct profile *profile, struct account *account)
 static void take_kernels_account(const struct profile *profile, struct account *account)
 {
 	const double threads = profile_number_fact(profile, "threads", NAN);
-	account->user_s = profile_number_fact(profile, "user_s", NAN);
-	account->kernel_s = profile_number_fact(profile, "system_s", NAN);
-	account->waiting_s = account->runnable_s = NAN;
+	account->user_s = account->kernel_s = account->waiting_s = account->runnable_s = NAN;
+	for (size_t i = 0; i < profile->n_timed_runs; i++)
+		if (profile->timed_runs[i].shown) {
+			account->user_s = profile->timed_runs[i].user_s;
+			account->kernel_s = profile->timed_runs[i].system_s;
+		}
 	account->wall_running_s = account->wall_runnable_s = account->wall_waiting_s = NAN;
 	account->lives_s = account->wall_s;
 	if (threads <= 1 && profile->n_processes <= 2)

@@ -268,8 +268,6 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 		error = pmu_run_save(counters, timed->profile);
 	correct_wall(run, launch, timed);
 	profile_set_fact(timed->profile, "wall_s", "%.6f", timed->row.wall_s);
-	profile_set_fact(timed->profile, "user_s", "%.6f", timed->row.user_s);
-	profile_set_fact(timed->profile, "system_s", "%.6f", timed->row.system_s);
 	add_samples(timed);
 	return error;
 }

@@ -266,8 +266,8 @@ static void follow(struct finder *finder, uint32_t source, uint32_t loop)
 			behind |= data->written;
 		for (int way = 0; way < 2; way++) {
 			const uint32_t to = graph->to[2 * (size_t)node + (size_t)way];
-			if (to == FLOW_NONE || !(behind & ~finder->before[to]) ||
-			    !is_in(finder, loop, to))
+			if (to == FLOW_NONE || !is_in(finder, loop, to) ||
+			    !(behind & ~finder->before[to]))
 				continue;
 			finder->before[to] |= behind;
 			if (!finder->is_pending[to])

@@ -56,18 +56,20 @@ const char *advice_put_count(char *cell, double n)
 	return cell;
 }
 
-/* The command for the page about a function; to be freed. */
+/* The command for the page about a function; to be freed.  What is written into files names no
+ * file: it would be another one after a copy, and tell where its user keeps things. */
 static char *page_command(const struct report_view *view, const struct model_function *f)
 {
 	const char *file = view->options->saved_as;
+	const bool shown = view->terminal != NULL;
 	char *command = NULL;
 	size_t size;
 	FILE *text = open_memstream(&command, &size);
 	if (!text)
 		return NULL;
-	fputs(file ? "rfprof report -f " : "the same command with -f ", text);
+	fputs(file || !shown ? "rfprof report -f " : "the same command with -f ", text);
 	text_write_word(text, f->name);
-	if (file) {
+	if (file && shown) {
 		fputc(' ', text);
 		text_write_path(text, file);
 	}

@@ -10,6 +10,10 @@
 #include "report/model/model.h"
 #include "report/report.h"
 
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 enum { EXIT_BROKEN = 1 }; /* --check has found something */
@@ -61,27 +65,65 @@ static struct rf_error *load(const char *path, const struct options *given,
 	return error || !given->save ? error : model_summarise(*profile);
 }
 
-struct rf_error *report_command(const struct options *given, const char **words, int *status)
+/* The profile that was written last of those with names of rfprof's own choice in this directory;
+ * to be freed; NULL: there is none. */
+static char *newest_profile(void)
 {
-	struct report_options options;
+	glob_t found;
+	struct timespec newest = {0};
+	char *path = NULL;
+	if (glob("rfprof-*.rfp", GLOB_NOSORT, NULL, &found) != 0)
+		return NULL;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		struct stat status;
+		if (stat(found.gl_pathv[i], &status) != 0 || !S_ISREG(status.st_mode) ||
+		    (path && (status.st_mtim.tv_sec < newest.tv_sec ||
+			      (status.st_mtim.tv_sec == newest.tv_sec &&
+			       status.st_mtim.tv_nsec < newest.tv_nsec))))
+			continue;
+		free(path);
+		path = strdup(found.gl_pathv[i]);
+		newest = status.st_mtim;
+	}
+	globfree(&found);
+	return path;
+}
+
+/* unasked: the user named no file, and need not name it for the next report either. */
+static struct rf_error *report_file(const char *path, const struct options *given,
+				    struct report_options *options, bool unasked, int *status)
+{
 	struct profile *profile = NULL;
-	struct rf_error *error = report_request(given, &options);
-	if (error)
-		return error;
-	if (!words[0] || words[1])
-		return rf_error_create(RF_EINPUT, "try rfprof report rfprof-PROGRAM.rfp",
-				       "one profile is wanted");
+	struct rf_error *error;
 	if (given->check && (given->save || given->svg || given->export_csv || given->export_png ||
-			     !report_from_sums(&options)))
+			     !report_from_sums(options)))
 		return usage_error("goes with no option but -o", "--check");
 	if (given->check)
-		return check_profile(words[0], given, status);
-	options.saved_as = given->save ? given->save : words[0];
-	error = export_check(&options.exports) ?: load(words[0], given, &options, &profile);
+		return check_profile(path, given, status);
+	options->saved_as = given->save ? given->save : unasked ? "" : path;
+	error = export_check(&options->exports) ?: load(path, given, options, &profile);
 	if (!error)
-		error = write_profile(profile, given, &options);
+		error = write_profile(profile, given, options);
 	if (!error && given->save)
 		error = profile_save(profile, given->save);
 	profile_destroy(profile);
+	return error;
+}
+
+struct rf_error *report_command(const struct options *given, const char **words, int *status)
+{
+	struct report_options options;
+	struct rf_error *error = report_request(given, &options);
+	if (error)
+		return error;
+	if (words[0] && words[1])
+		return rf_error_create(RF_EINPUT, "try rfprof report rfprof-PROGRAM.rfp",
+				       "one profile is wanted");
+	char *newest = words[0] ? NULL : newest_profile();
+	if (!words[0] && !newest)
+		return rf_error_create(RF_EINPUT, "try rfprof report FILE",
+				       "no rfprof-PROGRAM.rfp in this directory");
+	error = report_file(newest ? newest : words[0], given, &options, newest != NULL, status);
+	free(newest);
 	return error;
 }

@@ -123,7 +123,7 @@ static struct rf_error *write_report(const struct request *request, const struct
 	if (error)
 		return error;
 	struct report_options report = request->report;
-	report.saved_as = request->save_path;
+	report.saved_as = given->save || !request->save_path ? request->save_path : "";
 	error = report_write(run->profile, &report, given->quiet && to_log ? NULL : table.stream);
 	return output_file_close(&table, error);
 }
@@ -136,8 +136,6 @@ static struct rf_error *save(const struct request *request, const struct run *ru
 	error = saving ? profile_saving_end(saving, error) : error;
 	if (path && !error && !request->given->quiet) {
 		fputs("saved ", run->log.stream);
-		text_write_word(run->log.stream, path);
-		fputs(" · redraw: rfprof report ", run->log.stream);
 		text_write_path(run->log.stream, path);
 		fputc('\n', run->log.stream);
 	}

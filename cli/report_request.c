@@ -16,6 +16,7 @@ static void take(const struct options *given, struct report_options *options)
 		.ignore = given->ignore,
 		.function = given->function,
 		.plot = given->plot,
+		.verbose = given->verbose,
 		.color = (enum report_color)given->color,
 		.ascii = given->ascii,
 		.width = (size_t)given->width,

@@ -86,7 +86,7 @@ static void write_row(const struct report_view *view, const struct model_functio
 	write_between(out, "<td>", intensity, "</td><td class=\"word\">");
 	fprintf(out, "%s%s%s</td>", report_bound_words(place, words, sizeof(words)),
 		place->level[0] ? place->traced ? " " : " ~" : "", place->level);
-	write_between(out, "<td>", report_put_distance(distance, "", place->distance), "</td>");
+	write_between(out, "<td>", report_put_of_roof(distance, "", place->distance), "</td>");
 	write_number_cell(out, place->headroom_s, " s");
 	fputs("</tr>\n", out);
 }
@@ -97,7 +97,7 @@ static void write_table(const struct report_view *view, FILE *out)
 	      "<th scope=\"col\">time</th><th scope=\"col\">share</th><th "
 	      "scope=\"col\">GFLOP/s</th>"
 	      "<th scope=\"col\">flop/byte</th><th scope=\"col\">bound by</th><th "
-	      "scope=\"col\">below roof</th>"
+	      "scope=\"col\">of roof</th>"
 	      "<th scope=\"col\">headroom</th></tr></thead>\n<tbody>\n",
 	      out);
 	for (size_t i = 0; i < view->n_rank && i < STATIC_ROWS; i++)
@@ -143,7 +143,7 @@ static void write_notes(const struct report_view *view, FILE *out)
 		return;
 	fputs("<h2>Notes</h2>\n<ul>\n", out);
 	for (size_t i = 0; i < view->n_notes; i++)
-		write_between(out, "<li>", view->notes[i], "</li>\n");
+		write_between(out, "<li>", view->notes[i].text, "</li>\n");
 	fputs("</ul>\n", out);
 }
 
@@ -158,7 +158,7 @@ static struct rf_error *write_account(const struct report_view *view, FILE *out)
 			REPORT_NUMBER(account->wall_s), REPORT_NUMBER(account->user_s),
 			REPORT_NUMBER(account->kernel_s), REPORT_NUMBER(account->waiting_s),
 			REPORT_NUMBER(account->runnable_s));
-	struct rf_error *error = account ? report_advice(view, &text) : NULL;
+	struct rf_error *error = account ? report_advice(view, &text, NULL) : NULL;
 	if (!error && text)
 		write_between(out, "<p>→ ", text, "</p>\n");
 	free(text);

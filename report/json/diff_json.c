@@ -3,7 +3,7 @@
 
 #include "report/account/account.h"
 #include "report/json/json_writer.h"
-#include "report/reasons/notes.h"
+#include "report/reasons/diff_notes.h"
 #include "report/reasons/words.h"
 
 #include <math.h>

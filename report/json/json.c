@@ -175,7 +175,7 @@ static void put_notes(struct json_writer *out, const char *key, const struct rep
 {
 	put_array(out, key);
 	for (size_t i = 0; i < view->n_notes; i++)
-		put_text(out, NULL, view->notes[i]);
+		put_text(out, NULL, view->notes[i].text);
 	put_end(out);
 }
 
@@ -242,7 +242,7 @@ static void put_timed_runs(struct json_writer *out, const char *key, const struc
 static void put_advice(struct json_writer *out, const char *key, const struct report_view *view)
 {
 	char *text = NULL;
-	rf_error_destroy(report_advice(view, &text));
+	rf_error_destroy(report_advice(view, &text, NULL));
 	put_text(out, key, text);
 	free(text);
 }

@@ -100,16 +100,16 @@ static void put_work(const struct json_function_out *to, const struct profile *p
 	put_threads(rest, "per_thread", profile, f);
 }
 
-/* What keeps it below its roof, in a sentence, and the first of these reasons. */
+/* What keeps it below its roof, in a sentence, and the name of the first of these reasons. */
 static struct rf_error *put_why(struct json_writer *out, const struct report_view *view,
 				const struct model_function *f)
 {
-	char *text, *first;
-	struct rf_error *error = report_reasons_text(view, f, &text, &first);
+	char *text, *held_by;
+	struct rf_error *error = report_reasons_text(view, f, &text, &held_by);
 	put_text(out, "why", text);
-	put_text(out, "held_back_by", first);
+	put_text(out, "held_back_by", held_by);
 	free(text);
-	free(first);
+	free(held_by);
 	return error;
 }
 

@@ -6,6 +6,7 @@
 #include "report/reasons/advise_kernel.h"
 #include "report/reasons/advise_threads.h"
 #include "report/reasons/reasons.h"
+#include "report/rows/short_names.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -34,6 +35,7 @@ void advice_offer(struct advice *advice, double cost_s, const char *format, ...)
 	free(advice->text);
 	advice->text = text;
 	advice->best_s = cost_s;
+	advice->row = 0;
 }
 
 const char *advice_put_share(char *cell, const struct advice *advice, double s)
@@ -56,24 +58,19 @@ const char *advice_put_count(char *cell, double n)
 	return cell;
 }
 
-/* The command for the page about a function; to be freed.  What is written into files names no
- * file: it would be another one after a copy, and tell where its user keeps things. */
-static char *page_command(const struct report_view *view, const struct model_function *f)
+static void offer_function(struct advice *advice, const struct model_function *f, size_t row,
+			   const struct reasons *reasons, const char *name)
 {
-	const char *file = view->options->saved_as;
-	const bool shown = view->terminal != NULL;
-	char *command = NULL;
-	size_t size;
-	FILE *text = open_memstream(&command, &size);
-	if (!text)
-		return NULL;
-	fputs(file || !shown ? "rfprof report -f " : "the same command with -f ", text);
-	text_write_word(text, f->name);
-	if (file && shown) {
-		fputc(' ', text);
-		text_write_path(text, file);
-	}
-	return fclose(text) == 0 ? command : NULL;
+	const double best = advice->best_s;
+	const bool known = reasons->n_holding > 0;
+	/* of a short run, too, whose wall time is all start-up */
+	advice_offer(advice, fmax(FUNCTION_FACTOR * f->elapsed_s, 1e-9),
+		     "%s could save most, %s of its %s s: %s. What to try: %s", name,
+		     REPORT_NUMBER(f->place.headroom_s), REPORT_NUMBER(f->elapsed_s),
+		     known ? reasons->items[0].name : report_no_reason(f),
+		     known ? reasons->items[0].try : "look at its page");
+	if (advice->best_s > best)
+		advice->row = row + 1;
 }
 
 /* The first row, and its first reason. */
@@ -82,27 +79,28 @@ static struct rf_error *advise_function(struct advice *advice)
 	const struct report_view *view = advice->view;
 	const struct model_function *f = NULL;
 	struct reasons reasons;
-	for (size_t i = 0; i < view->n_rank && (!f || f->place.bound == BOUND_KERNEL); i++)
-		f = &view->model->functions[view->rank[i]];
-	if (!f || !(f->place.headroom_s > 0) || view->sort != SORT_HEADROOM)
+	size_t row = 0;
+	for (; row < view->n_rank; row++) {
+		f = &view->model->functions[view->rank[row]];
+		if (f->place.bound != BOUND_KERNEL)
+			break;
+	}
+	if (row == view->n_rank || !(f->place.headroom_s > 0) || view->sort != SORT_HEADROOM)
 		return NULL;
 	struct rf_error *error = report_reasons(view, f, &reasons);
-	char *cut = text_shorten(f->name, 60), *command = page_command(view, f);
-	if (!error && (!cut || !command))
+	char *name = short_name(f->name, SHORT_ARGUMENTS),
+	     *cut = name ? text_shorten(name, 60) : NULL;
+	if (!error && !cut)
 		error = rf_error_no_memory();
-	if (!error) /* of a short run, too, whose wall time is all start-up */
-		advice_offer(advice, fmax(FUNCTION_FACTOR * f->elapsed_s, 1e-9),
-			     "%s could save most, %s s: %s. What to try: %s", cut,
-			     REPORT_NUMBER(f->place.headroom_s),
-			     reasons.n_items ? reasons.items[0].what : report_no_reason(f),
-			     command);
+	if (!error)
+		offer_function(advice, f, row, &reasons, cut);
 	reasons_deinit(&reasons);
 	free(cut);
-	free(command);
+	free(name);
 	return error;
 }
 
-struct rf_error *report_advice(const struct report_view *view, char **text)
+struct rf_error *report_advice(const struct report_view *view, char **text, size_t *row)
 {
 	struct advice advice = {.view = view, .account = *view->account};
 	const double ran_s = advice.account.user_s + advice.account.kernel_s;
@@ -122,5 +120,7 @@ struct rf_error *report_advice(const struct report_view *view, char **text)
 		free(advice.text);
 	else
 		*text = advice.text;
+	if (row)
+		*row = advice.row;
 	return error;
 }

@@ -4,9 +4,9 @@
 #include "report/account/account.h"
 #include "report/rows/view.h"
 
-/* *text: to be freed; NULL where nothing stands out.  Names in it are as the profile has them.
- * Fails only when memory is short. */
-struct rf_error *report_advice(const struct report_view *view, char **text);
+/* *text: to be freed; NULL where nothing stands out; not clean.  *row: the row of the table that it
+ * is about, the first is 1, or 0; `row` may be NULL.  Fails only when memory is short. */
+struct rf_error *report_advice(const struct report_view *view, char **text, size_t *row);
 
 /* ---- for the files that find candidates ---- */
 
@@ -16,6 +16,7 @@ struct advice {
 	double wall_per_ran; /* wall time in which threads ran, over what they ran */
 	double best_s;       /* wall time of the candidate so far */
 	char *text;          /* what is told of it, heap, or NULL */
+	size_t row;          /* of the table, that it is about, from 1; 0: none */
 	bool failed;         /* memory was short */
 };
 

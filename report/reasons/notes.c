@@ -1,5 +1,4 @@
-/* The sentences under the table: how each figure was obtained, and what it leaves out; and what
- * makes a comparison doubtful. */
+/* The sentences under the table: how each figure was obtained, and what it leaves out. */
 #include "report/reasons/notes.h"
 
 #include "base/array.h"
@@ -16,6 +15,7 @@
 
 #define FEW_SAMPLES 100 /* a ratio of a function from fewer says little */
 #define MAX_REASONS 5   /* of each kind */
+#define MUCH 0.02       /* of the time, not counted: rows may stand in the wrong order */
 #define MAX_MASKED 3
 #define MAX_ABOVE 3
 
@@ -32,11 +32,12 @@ static void note_runs(const struct model *model, FILE *notes)
 	     "paths: the run with the median time",
 	     model->runs.n);
 	if (fabs(sum - median) > 0.05 * median)
-		note(notes,
-		     "the runs differ in what they do: the median of their times is %s s, the "
-		     "medians "
-		     "of the functions add up to %s s",
-		     REPORT_NUMBER(median), REPORT_NUMBER(sum));
+		note_first(
+			notes,
+			"the runs differ in what they do: the median of their times is %s s, the "
+			"medians "
+			"of the functions add up to %s s",
+			REPORT_NUMBER(median), REPORT_NUMBER(sum));
 }
 
 static void note_missing_samples(const struct report_view *view, FILE *notes)
@@ -48,10 +49,11 @@ static void note_missing_samples(const struct report_view *view, FILE *notes)
 		return;
 	if (throttled > 0)
 		snprintf(why, sizeof(why), " (it throttled sampling %.0f times)", throttled);
-	note(notes,
-	     "SAMPLES ARE MISSING: no sample stands for %s s of the user time that the kernel "
-	     "accounts for%s: times are too short and speeds too high by as much",
-	     REPORT_NUMBER(missing), why);
+	note_first(
+		notes,
+		"SAMPLES ARE MISSING: no sample stands for %s s of the user time that the kernel "
+		"accounts for%s: times are too short and speeds too high by as much",
+		REPORT_NUMBER(missing), why);
 }
 
 static void note_serial(const struct report_view *view, FILE *notes)
@@ -59,11 +61,12 @@ static void note_serial(const struct report_view *view, FILE *notes)
 	double most;
 	const double share = account_serial_share(view->profile, view->account, &most);
 	if (share >= 0)
-		note(notes,
-		     "for %.0f %% of the time in which anything ran one thread did, alone: with "
-		     "all "
-		     "processors the whole can be at most %.2g times as fast as with one",
-		     100 * share, most);
+		note_first(
+			notes,
+			"for %.0f %% of the time in which anything ran one thread did, alone: with "
+			"all "
+			"processors the whole can be at most %.2g times as fast as with one",
+			100 * share, most);
 }
 
 static void note_time_and_work(const struct report_view *view, FILE *notes)
@@ -76,10 +79,11 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 	char every[128] = "";
 	note_missing_samples(view, notes);
 	if (incomplete && view->model->counted)
-		note(notes,
-		     "INCOMPLETE COUNTS (%s): work, bytes and speeds are lower bounds, distances "
-		     "and headroom upper bounds",
-		     incomplete);
+		note_first(notes,
+			   "INCOMPLETE COUNTS (%s): work, bytes and speeds are lower bounds, "
+			   "distances "
+			   "and headroom upper bounds",
+			   incomplete);
 	if (n > 0 && cost_us >= 0.1)
 		snprintf(every, sizeof(every), ", one per %s ms, their own %s us each taken off",
 			 REPORT_NUMBER(1e-6 * view->model->time_ns / n), REPORT_NUMBER(cost_us));
@@ -191,10 +195,11 @@ static void note_counters(const struct report_view *view, FILE *notes)
 	const struct profile *profile = view->profile;
 	const char *lost = profile_get_fact(profile, "counter_samples_lost");
 	if (lost)
-		note(notes,
-		     "%s samples of hardware counters were lost: the shares of functions are less "
-		     "sure",
-		     lost);
+		note_first(notes,
+			   "%s samples of hardware counters were lost: the shares of functions are "
+			   "less "
+			   "sure",
+			   lost);
 	for (size_t i = 0; i < profile->n_counters; i++)
 		if (profile->counters[i].use != COUNTER_UNUSED)
 			note_counter(&profile->counters[i], notes);
@@ -211,6 +216,8 @@ static void note_causes(const struct model *model, FILE *notes)
 	for (size_t i = 0; i < model->n_uncounted && i < MAX_REASONS; i++) {
 		const struct model_uncounted *part = &model->uncounted[i];
 		const bool named = part->name[0];
+		if ((double)part->time_ns >= MUCH * (double)model->time_ns)
+			putc(NOTE_FIRST, notes);
 		note(notes, "not counted, %.1f %% of the time: %s%s%s%s%s",
 		     100 * (double)part->time_ns / (double)model->time_ns, named ? part->kind : "",
 		     named ? " " : "", part->name, named ? ": " : "", part->reason);
@@ -249,12 +256,14 @@ static void note_reasons(const struct report_view *view, FILE *notes)
 static void note_uncounted(const struct report_view *view, FILE *notes)
 {
 	const struct model *model = view->model;
+	const double share = (double)model->uncounted_ns / (double)model->time_ns;
+	if (model->uncounted_ns > 0 && share >= MUCH)
+		putc(NOTE_FIRST, notes);
 	if (model->uncounted_ns > 0)
 		note(notes,
 		     "not counted: %s s (%.1f %%), in all; what was done in that time "
 		     "is not known",
-		     REPORT_NUMBER((double)model->uncounted_ns * 1e-9),
-		     100 * (double)model->uncounted_ns / (double)model->time_ns);
+		     REPORT_NUMBER((double)model->uncounted_ns * 1e-9), 100 * share);
 	note_causes(model, notes);
 	note_reasons(view, notes);
 	if (model->unreadable_blocks)
@@ -277,26 +286,32 @@ static void note_run(const struct report_view *view, FILE *notes)
 	const double unsampled = profile_number_fact(profile, "unsampled_threads", 0);
 	const double lost = profile_number_fact(profile, "lost_samples", 0);
 	if (profile_fact_is(profile, "no_children", "1"))
-		note(notes, "--no-children: processes that the program started are neither timed "
-			    "nor counted");
+		note_first(notes,
+			   "--no-children: processes that the program started are neither timed "
+			   "nor counted");
 	if (profile_fact_is(profile, "once", "1"))
-		note(notes, "one counted run (--once): the times include the counting");
+		note_first(notes, "one counted run (--once): the times include the counting");
 	if (profile_flag_fact(profile, "redacted"))
 		note(notes, "--redact: arguments, host name and directories were taken out");
 	if (status && strcmp(status, "0") != 0)
-		note(notes, "the program ended with %s%s",
-		     strncmp(status, "signal", 6) == 0 ? "" : "exit status ", status);
+		note_first(notes, "the program ended with %s%s",
+			   strncmp(status, "signal", 6) == 0 ? "" : "exit status ", status);
 	if (out && strcmp(out, "different") == 0)
-		note(notes,
-		     "the two runs wrote different output: time and work may not belong together");
+		note_first(notes, "the two runs wrote different output: time and work may not "
+				  "belong together");
+	else if (out && strcmp(out, "same but for numbers") == 0)
+		note(notes, "the two runs wrote other numbers, such as times, in the same words");
 	else if (out && strcmp(out, "same") != 0)
 		note(notes, "standard output of the two runs was not compared: %s",
 		     strncmp(out, "unknown: ", 9) == 0 ? out + 9 : "");
 	if (profile_fact_is(profile, "exit_same", "different"))
-		note(notes,
-		     "the two runs ended differently: time and work may not belong together");
+		note_first(notes,
+			   "the two runs ended differently: time and work may not belong together");
 	if (unsampled > 0)
-		note(notes, "%.0f threads could not be sampled: their time is missing", unsampled);
+		note_first(notes, "%.0f threads could not be sampled: their time is missing",
+			   unsampled);
+	if (lost >= MUCH * (double)view->model->n_samples)
+		putc(NOTE_FIRST, notes);
 	if (lost > 0)
 		note(notes, "%.0f samples were lost: times are that much too short", lost);
 }
@@ -372,7 +387,7 @@ static void note_marks(const struct report_view *view, FILE *notes)
 		note(notes, "*: no roof of this precision was measured, %s precision's stands in",
 		     borrowed);
 	if (!view->profile->n_roofs)
-		note(notes, "no roofs in this profile: no distances can be given");
+		note_first(notes, "no roofs in this profile: no distances can be given");
 }
 
 /* The measured counts next to `threads`; 0: none on that side. */
@@ -499,7 +514,7 @@ static void note_facts(const struct report_view *view, FILE *notes)
 {
 	for (size_t i = 0; i < view->profile->n_facts; i++)
 		if (strncmp(view->profile->facts[i].key, "note.", 5) == 0)
-			note(notes, "%s", view->profile->facts[i].value);
+			note_first(notes, "%s", view->profile->facts[i].value);
 }
 
 static void (*const all_notes[])(const struct report_view *view, FILE *notes) = {
@@ -518,10 +533,12 @@ struct rf_error *report_notes(struct report_view *view)
 	if (notes)
 		ok = fclose(notes) == 0 && ok;
 	for (const char *at = text; ok && at < text + size; at += strlen(at) + 1) {
-		char *clean = text_clean(at);
-		ok = clean && rf_array_push(view->notes, view->n_notes, view->cap_notes, clean);
+		struct report_note one = {.first = *at == NOTE_FIRST};
+		at += one.first;
+		one.text = text_clean(at);
+		ok = one.text && rf_array_push(view->notes, view->n_notes, view->cap_notes, one);
 		if (!ok)
-			free(clean);
+			free(one.text);
 	}
 	free(text);
 	return ok ? NULL : rf_error_no_memory();
@@ -530,63 +547,8 @@ struct rf_error *report_notes(struct report_view *view)
 void report_notes_deinit(struct report_view *view)
 {
 	for (size_t i = 0; i < view->n_notes; i++)
-		free(view->notes[i]);
+		free(view->notes[i].text);
 	free(view->notes);
 	view->notes = NULL;
 	view->n_notes = view->cap_notes = 0;
-}
-
-/* ---- what makes a comparison doubtful ---- */
-
-static bool differs(const struct diff *diff, const char *key)
-{
-	const char *a = profile_get_fact(diff->a.profile, key),
-		   *b = profile_get_fact(diff->b.profile, key);
-	return a && b && strcmp(a, b) != 0;
-}
-
-static bool has_fact(const struct diff *diff, const char *key)
-{
-	return profile_get_fact(diff->a.profile, key) || profile_get_fact(diff->b.profile, key);
-}
-
-static bool any_above(const struct diff *diff)
-{
-	for (size_t i = 0; i < diff->n_functions; i++) {
-		const struct diff_function *f = &diff->functions[i];
-		if ((f->a && f->a->place.above) || (f->b && f->b->place.above))
-			return true;
-	}
-	return false;
-}
-
-struct diff_notes diff_notes(const struct diff *diff)
-{
-	const bool repeated = diff->a.model.runs.n && diff->b.model.runs.n;
-	const struct {
-		bool holds;
-		const char *text;
-	} all[] = {
-		{repeated, "±: 95 %, of medians over the runs"},
-		{!repeated,
-		 "±: the spread of sampling, 95 %; from run to run other load on the machine "
-		 "adds to it (--repeat measures that)"},
-		{differs(diff, "cpu_model") || differs(diff, "hostname"),
-		 "A and B are of different machines: distances are to each one's own roofs"},
-		{has_fact(diff, "counts_incomplete"),
-		 "the counts of A or B are incomplete: work and bytes may differ for that alone"},
-		{has_fact(diff, "once"), "the times of A or B include the counting (--once)"},
-		{!diff->memory,
-		 "bytes: loaded and stored, for memory traffic was not traced in both"},
-		{diff->memory && differs(diff, "traffic_geometry"),
-		 "the caches that were simulated differ"},
-		{any_above(diff), "!: above its roof; the report of that profile says why"},
-	};
-	struct diff_notes notes = {0};
-	_Static_assert(sizeof(all) / sizeof(*all) == sizeof(notes.texts) / sizeof(*notes.texts),
-		       "room for all of them");
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if (all[i].holds)
-			notes.texts[notes.n++] = all[i].text;
-	return notes;
 }

@@ -1,7 +1,6 @@
 /* The sentences under the table: how each figure was obtained, and what it leaves out. */
 #pragma once
 
-#include "report/diff/diff.h"
 #include "report/rows/view.h"
 
 /* Fills view->notes, which report_notes_deinit frees, also after an error: that is one only when
@@ -12,11 +11,3 @@ void report_notes_deinit(struct report_view *view);
 const char *report_rows_hint(const struct report_view *view);
 /* Whether time was seen that was not counted for this reason. */
 bool report_has_time(const struct model *model, const char *reason);
-
-/* What makes a comparison doubtful. */
-struct diff_notes {
-	const char *texts[8];
-	size_t n;
-};
-
-struct diff_notes diff_notes(const struct diff *diff);

@@ -37,6 +37,8 @@ static void note_untraced(const struct report_view *view, FILE *notes)
 	if (options && (options->levels || options->level || options->direction != DIRECTION_BOTH))
 		note(notes, "--levels, --level and --direction have nothing to show: this profile "
 			    "has no memory traffic");
+	if (why && strncmp(why, "--", 2) != 0) /* nobody asked for it */
+		putc(NOTE_FIRST, notes);
 	note(notes, "memory traffic: none (%s)",
 	     why ? why : "this profile was recorded without it");
 }

@@ -48,13 +48,14 @@ static const char *nearer_than(const struct model_function *f)
 	return "a nearer cache";
 }
 
-/* Takes both texts; NULL: no memory. */
-static struct rf_error *add(struct reasons *reasons, char *what, char *try)
+/* Takes the texts; NULL: no memory. */
+static struct rf_error *add(struct reasons *reasons, char *name, char *what, char *try)
 {
-	const struct reason reason = {.what = what, .try = try};
-	if (what && try &&
+	const struct reason reason = {.name = name, .what = what, .try = try};
+	if (name && what && try &&
 	    rf_array_push(reasons->items, reasons->n_items, reasons->cap_items, reason))
 		return NULL;
+	free(name);
 	free(what);
 	free(try);
 	return rf_error_no_memory();
@@ -115,14 +116,14 @@ static const char *sharing_words(const struct report_view *view, const struct mo
 
 /* Those that could save most come first. */
 static struct rf_error *add_cause(struct reasons *reasons, size_t first,
-				  const struct model_function *f, double saved_s, char *what,
-				  char *try)
+				  const struct model_function *f, double saved_s, char *name,
+				  char *what, char *try)
 {
 	char *full = what ? words("%s (up to %s of its %s s)", what, REPORT_NUMBER(saved_s),
 				  REPORT_NUMBER(f->elapsed_s))
 			  : NULL;
 	free(what);
-	struct rf_error *error = add(reasons, full, try);
+	struct rf_error *error = add(reasons, name, full, try);
 	if (error)
 		return error;
 	struct reason added = reasons->items[reasons->n_items - 1];
@@ -131,6 +132,7 @@ static struct rf_error *add_cause(struct reasons *reasons, size_t first,
 	for (; i > first && reasons->items[i - 1].saved_s < saved_s; i--)
 		reasons->items[i] = reasons->items[i - 1];
 	reasons->items[i] = added;
+	reasons->n_holding = reasons->n_items;
 	return NULL;
 }
 
@@ -139,26 +141,36 @@ struct rf_error *report_reasons(const struct report_view *view, const struct mod
 {
 	const struct model_place *place = &f->place;
 	const struct model_evidence evidence = model_evidence(view->profile, f), *e = &evidence;
-	const bool unseen = place->bound == BOUND_UNCOUNTED || place->bound == BOUND_UNKNOWN ||
-			    place->bound == BOUND_KERNEL;
+	const bool unseen = place->bound == BOUND_UNCOUNTED || place->bound == BOUND_UNKNOWN;
 	const bool x87 = e->precision[PRECISION_X87] > 50;
 	const bool looked_at = !view->shaped || view->options->by == BY_FUNCTION; /* its code */
 	const double least = REASONS_LEAST * f->elapsed_s;
 	struct rf_error *error = NULL;
 	size_t first = 0; /* of the causes */
 	*reasons = (struct reasons){0};
-#define CAUSE(known, cause, what, try)                                            \
-	if (!error && (known) && e->saved[cause] > 0 && e->saved[cause] >= least) \
-		error = add_cause(reasons, first, f, e->saved[cause], words what, words try);
-#define LIMIT(holds, what, try)                              \
-	if (!error && (holds)) {                             \
-		error = add(reasons, words what, words try); \
-		first = reasons->n_items;                    \
-	}
+#define CAUSE(known, cause, name, what, try)                                                  \
+	if (!error && (known) && e->saved[cause] > 0 && e->saved[cause] >= least)             \
+		error = add_cause(reasons, first, f, e->saved[cause], words name, words what, \
+				  words try);
+#define LIMIT(holds, name, what, try) \
+	if (!error && (holds))        \
+		error = add(reasons, words name, words what, words try);
+#define STATE(holds, name, what, try) \
+	LIMIT(holds, name, what, try) \
+	first = reasons->n_items;     \
+	reasons->n_holding = reasons->n_items;
 #include "report/reasons/reasons.def"
 #undef CAUSE
+#undef STATE
 #undef LIMIT
 	return error;
+}
+
+const char *report_held_by(const struct model_function *f, const struct reasons *reasons)
+{
+	return reasons->n_holding          ? reasons->items[0].name
+	       : f->place.distance <= NEAR ? "at its roof"
+					   : NULL;
 }
 
 const char *report_no_reason(const struct model_function *f)
@@ -185,17 +197,18 @@ static struct rf_error *join(const struct reasons *reasons, char **text)
 }
 
 struct rf_error *report_reasons_text(const struct report_view *view, const struct model_function *f,
-				     char **text, char **first)
+				     char **text, char **held_by)
 {
 	struct reasons reasons = {0};
 	struct rf_error *error = f->time_ns ? report_reasons(view, f, &reasons) : NULL;
+	const char *held = held_by && !error && f->time_ns ? report_held_by(f, &reasons) : NULL;
 	*text = NULL;
-	if (first)
-		*first = NULL;
+	if (held_by)
+		*held_by = NULL;
 	error = error ?: join(&reasons, text);
-	if (!error && first && reasons.n_items) {
-		*first = strdup(reasons.items[0].what);
-		error = *first ? NULL : rf_error_no_memory();
+	if (!error && held) {
+		*held_by = strdup(held);
+		error = *held_by ? NULL : rf_error_no_memory();
 	}
 	reasons_deinit(&reasons);
 	return error;
@@ -204,6 +217,7 @@ struct rf_error *report_reasons_text(const struct report_view *view, const struc
 void reasons_deinit(struct reasons *reasons)
 {
 	for (size_t i = 0; i < reasons->n_items; i++) {
+		free(reasons->items[i].name);
 		free(reasons->items[i].what);
 		free(reasons->items[i].try);
 	}

@@ -4,6 +4,7 @@
 
 #include "base/search.h"
 #include "base/text.h"
+#include "report/account/groups.h"
 #include "report/rows/call_paths.h"
 #include "report/rows/grouping.h"
 
@@ -12,6 +13,11 @@
 #include <string.h>
 
 #define DEFAULT_TOP 20
+
+/* Rows with less of the time are summed up, and those with few samples, unless these are much of it
+ * all the same. */
+#define MINOR_SHARE 0.005
+#define MUCH_SHARE 0.05
 
 /* The figure that rows are sorted by, the largest first; -1 for a row without one, which so comes
  * behind all that have one. */
@@ -57,8 +63,26 @@ static bool is_shown(const struct report_view *view, const struct model_function
 	return (view->sort == SORT_FLOPS && f->tally.flop > 0) || view->sort == SORT_BYTES;
 }
 
+/* Whether a row is not worth a line of its own: too little time, or the start of programs. */
+static bool is_minor(const struct report_view *view, const struct model_function *f)
+{
+	if (view->sort == SORT_NAME || view->sort == SORT_FLOPS || view->sort == SORT_BYTES ||
+	    view->model->n_samples == 0 || view->options->min_share > 0)
+		return false;
+	return f->share < MINOR_SHARE ||
+	       (f->share < MUCH_SHARE && f->n_samples < MODEL_FEW_SAMPLES) ||
+	       (f->share < MUCH_SHARE && report_is_linker(view, f));
+}
+
+bool report_is_linker(const struct report_view *view, const struct model_function *f)
+{
+	return (!view->shaped || view->options->by == BY_FUNCTION) &&
+	       account_group_of(f->name, f->module) == GROUP_LINKER;
+}
+
 /* A row with what it is ranked by, the first that differs: a model's rows are large, and far from
- * each other.  Rows that are shown stand before the others. */
+ * each other.  Rows that are shown stand before those that are summed up, and these before the
+ * others. */
 struct ranked {
 	size_t row;
 	double keys[4];
@@ -68,7 +92,8 @@ struct ranked {
 static struct ranked ranked(const struct report_view *view, size_t row)
 {
 	const struct model_function *f = &view->model->functions[row];
-	struct ranked r = {.row = row, .keys = {is_shown(view, f)}, .f = f};
+	const bool shown = is_shown(view, f);
+	struct ranked r = {.row = row, .keys = {shown + (shown && !is_minor(view, f))}, .f = f};
 	if (view->sort == SORT_NAME)
 		return r;
 	r.keys[1] = sort_key(f, view->sort);
@@ -92,7 +117,7 @@ size_t *report_rank(struct report_view *view)
 {
 	const size_t all = view->model->n_functions,
 		     top = view->options->top ? view->options->top : DEFAULT_TOP;
-	size_t n = 0, shown = 0;
+	size_t n = 0, shown = 0, minor = 0;
 	size_t *order = malloc((all + 1) * sizeof(*order));
 	struct ranked *rows = malloc((all + 1) * sizeof(*rows));
 	for (size_t i = 0; rows && i < all; i++)
@@ -102,8 +127,11 @@ size_t *report_rank(struct report_view *view)
 		qsort(rows, n, sizeof(*rows), compare_ranks);
 	for (size_t i = 0; rows && order && i < n; i++) {
 		order[i] = rows[i].row;
-		shown += rows[i].keys[0] > 0;
+		shown += rows[i].keys[0] > 1;
+		minor += rows[i].keys[0] == 1;
 	}
+	if (!shown || view->options->top) /* all that was asked for, or nothing else is there */
+		shown += minor;
 	view->n_rank = n;
 	view->n_shown = shown < top ? shown : top;
 	if (!rows) {

@@ -53,10 +53,12 @@ struct report_options {
 	const char *focus, *ignore; /* extended regular expressions, or NULL */
 	double min_share; /* of the time of all samples; rows with less are summed up in one */
 	/* the terminal alone */
-	/* The profile's file, for the command under the table; NULL: there is none. */
+	/* The profile's file, for the commands under the table; "": the one that rfprof report
+	 * takes unasked; NULL: there is none. */
 	const char *saved_as;
 	const char *function; /* a page about this function instead of the table, or NULL */
 	bool plot;            /* the roofline plot, under the table */
+	bool verbose;         /* all notes and columns */
 	enum report_color color;
 	bool ascii;   /* nothing but ASCII */
 	bool utf8;    /* UTF-8 whatever the locale says */

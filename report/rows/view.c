@@ -119,16 +119,18 @@ const char *report_put_bytes(char *cell, double bytes)
 	return cell;
 }
 
-const char *report_put_distance(char *cell, const char *mark, double distance)
+/* What is above its roof never reads as on it, nor what is far below as nothing. */
+const char *report_put_of_roof(char *cell, const char *mark, double distance)
 {
+	const double percent = 100 / distance;
 	if (isnan(distance))
 		snprintf(cell, 64, "–");
-	else if (distance < 1) /* down, so that what is above a roof never reads as on it */
-		snprintf(cell, 64, "%.2f×!", fmax(0.01, floor(100 * distance) / 100));
-	else if (distance >= 9999.5)
-		snprintf(cell, 64, ">9999×");
+	else if (distance < 1)
+		snprintf(cell, 64, "%.0f %%!", ceil(percent));
+	else if (percent < 1)
+		snprintf(cell, 64, "%s%.1g %%", mark, fmax(0.01, percent));
 	else
-		snprintf(cell, 64, distance < 9.95 ? "%s%.1f×" : "%s%.0f×", mark, distance);
+		snprintf(cell, 64, "%s%.0f %%", mark, percent);
 	return cell;
 }
 

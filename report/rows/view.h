@@ -14,6 +14,11 @@ struct terminal;
 #define REPORT_SURE 0.1
 
 /* What every format gets. */
+struct report_note {
+	char *text; /* clean */
+	bool first; /* it changes what one would decide: shown unasked */
+};
+
 struct report_view {
 	const struct profile *profile;
 	const struct model *model;
@@ -25,7 +30,7 @@ struct report_view {
 	const size_t *rank; /* rows of model->functions, best first */
 	size_t n_rank;      /* = model->n_functions, less those left out */
 	size_t n_shown;     /* of them in the table and the picture */
-	char **notes;
+	struct report_note *notes;
 	size_t n_notes, cap_notes;
 	const struct account *account; /* NULL for a machine */
 	/* Kernel time and waits of functions, s, by place; NULL for a machine. */
@@ -52,8 +57,9 @@ double report_intensity(const struct report_view *view, const struct model_funct
 double report_intensity_at(const struct model_function *f, const char *level);
 /* "0.0625", ">10000", "∞", "–" for NAN; in 64 bytes, which they return. */
 const char *report_put_intensity(char *cell, double intensity);
-/* "2.4×", behind `mark`; "0.48×!" where it is above its roof; in 64 bytes, which they return. */
-const char *report_put_distance(char *cell, const char *mark, double distance);
+/* How much of its roof a point reaches, behind `mark`: "42 %", "–" for NAN, "208 %!" above it (a
+ * distance below 1); in 64 bytes, which it returns. */
+const char *report_put_of_roof(char *cell, const char *mark, double distance);
 
 /* A bandwidth roof has one name in all views, by its level, its mix and its count of threads, and
  * so one figure, model_level_most(): "fastest mix" (whatever reads and writes the level moves most

@@ -161,9 +161,8 @@ static void write_title(const struct picture *p, const struct model_function *f)
 		fprintf(out, "%s GFLOP/s at %s flop/byte&#10;", text_number(b, f->place.point),
 			text_number(c, report_intensity_at(f, p->level)));
 	if (f->place.roof > 0)
-		fprintf(out, "%s %s its roof, %s bound%s%s",
-			report_put_distance((char[64]){0}, "", f->place.distance),
-			f->place.above ? "above" : "below",
+		fprintf(out, "%s of its roof, %s bound%s%s",
+			report_put_of_roof((char[64]){0}, "", f->place.distance),
 			report_bound_words(&f->place, words, sizeof(words)),
 			!f->place.level[0] ? ""
 			: f->place.traced  ? " "

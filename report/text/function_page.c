@@ -10,6 +10,7 @@
 #include "report/rows/code_names.h"
 #include "report/rows/view.h"
 #include "report/text/cells.h"
+#include "report/text/find_function.h"
 #include "report/text/function_shares.h"
 #include "report/text/report_levels.h"
 
@@ -17,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CANDIDATES 20
 #define MAX_LOOPS 12
 #define LEAST_CONFLICTS 0.05 /* of the memory traffic, to be told */
 
@@ -35,7 +35,7 @@ static void put_head(struct page *page)
 	const struct model_function *f = page->f;
 	const struct model_place *place = &f->place;
 	const struct profile *profile = page->view->profile;
-	char time[64], saved[64], below[64], point[TEXT_NUMBER], roof[TEXT_NUMBER],
+	char time[64], saved[64], of_roof[64], point[TEXT_NUMBER], roof[TEXT_NUMBER],
 		threads[TEXT_NUMBER];
 	char where[192] = "", bound[64] = "", words[64], runs[96] = "";
 	if (f->function != PROFILE_NONE)
@@ -54,7 +54,7 @@ static void put_head(struct page *page)
 	page_line(page, STYLE_PLAIN, "  ",
 		  "%s of time%s, %.1f %% of the program's, %llu samples, on %s thread%s at once",
 		  time, runs, 100 * f->share, (unsigned long long)f->n_samples,
-		  text_number(threads, f->concurrency), f->concurrency > 1 ? "s" : "");
+		  text_number(threads, f->concurrency), f->concurrency >= 1.005 ? "s" : "");
 	if (place->axis == AXIS_NONE || !(place->roof > 0))
 		return;
 	report_put_time(saved, place->headroom_s, (double)f->time_ns * 1e-9);
@@ -63,16 +63,17 @@ static void put_head(struct page *page)
 		snprintf(bound, sizeof(bound), "%s%s", place->level[0] ? " " : "", place->level);
 	text_number(point, place->point);
 	text_number(roof, place->roof);
-	report_put_distance(below, "", place->distance);
+	report_put_of_roof(of_roof, "", place->distance);
 	if (place->above)
-		page_line(page, STYLE_FAULT, "  ", "%s %s, above its roof of %s: %s, %s bound%s",
-			  point, unit_of(place), roof, below,
+		page_line(page, STYLE_FAULT, "  ",
+			  "%s %s, above its roof of %s: %s of it, %s bound%s", point,
+			  unit_of(place), roof, of_roof,
 			  report_bound_words(place, words, sizeof(words)), bound);
 	else
 		page_line(page, report_bound_style(place), "  ",
-			  "%s %s of %s that its roof allows: %s below, %s bound%s; at the roof it "
+			  "%s %s, %s of the %s that its roof allows, %s bound%s; at the roof it "
 			  "would save %s",
-			  point, unit_of(place), roof, below,
+			  point, unit_of(place), of_roof, roof,
 			  report_bound_words(place, words, sizeof(words)), bound, saved);
 }
 
@@ -372,7 +373,8 @@ static void put_reasons(struct page *page)
 							  : "why below the roof");
 	for (size_t i = 0; i < reasons.n_items; i++) {
 		snprintf(lead, sizeof(lead), "  %zu. ", i + 1);
-		page_line(page, STYLE_PLAIN, lead, "%s", reasons.items[i].what);
+		page_line(page, STYLE_PLAIN, lead, "%s: %s", reasons.items[i].name,
+			  reasons.items[i].what);
 		page_line(page, STYLE_BALANCED, "     try: ", "%s", reasons.items[i].try);
 	}
 	if (!reasons.n_items)
@@ -380,67 +382,12 @@ static void put_reasons(struct page *page)
 	reasons_deinit(&reasons);
 }
 
-/* ---- which function ---- */
-
-static struct rf_error *candidates(const struct report_view *view, const char *name, bool all)
-{
-	char *list = NULL;
-	size_t size, n = 0;
-	FILE *text = open_memstream(&list, &size);
-	for (size_t i = 0; text && i < view->n_rank; i++) {
-		const struct model_function *f = &view->model->functions[view->rank[i]];
-		if ((!all && !strstr(f->name, name)) || (f->time_ns == 0 && (all || n)) ||
-		    n++ >= MAX_CANDIDATES)
-			continue;
-		char *cut = text_shorten(f->name, 100);
-		fprintf(text, "%s%s", n > 1 ? ", " : "", cut ? cut : "");
-		free(cut);
-	}
-	if (text && n > MAX_CANDIDATES)
-		fprintf(text, " and %zu more", n - MAX_CANDIDATES);
-	if (!text || fclose(text) != 0 || !list)
-		return rf_error_no_memory();
-	char *next = NULL, *clean = text_clean(name);
-	if (asprintf(&next, "%s: %s", all ? "those with time are" : "name one of", list) < 0)
-		next = NULL;
-	struct rf_error *error =
-		rf_error_create(RF_EINPUT, next,
-				all ? "no function is called %s" : "%s could be several functions",
-				clean ? clean : "?");
-	free(clean);
-	free(list);
-	free(next);
-	return error;
-}
-
-/* The function of exactly that name, else the only one whose name contains it.  Where several have
- * the same name, it is the first in the ranking. */
-static struct rf_error *find(const struct report_view *view, const char *name,
-			     const struct model_function **found)
-{
-	const struct model_function *part = NULL;
-	bool several = false;
-	for (size_t i = 0; i < view->n_rank; i++) {
-		const struct model_function *f = &view->model->functions[view->rank[i]];
-		if (strcmp(f->name, name) == 0) {
-			*found = f;
-			return NULL;
-		}
-		if (!strstr(f->name, name))
-			continue;
-		several |= part && strcmp(part->name, f->name) != 0;
-		part = part ? part : f;
-	}
-	if (!part || several)
-		return candidates(view, name, !part);
-	*found = part;
-	return NULL;
-}
+/* ---- all of it ---- */
 
 struct rf_error *report_function_page(const struct report_view *plain, FILE *stream)
 {
 	struct page page = {.view = plain, .stream = stream};
-	struct rf_error *error = find(plain, plain->options->function, &page.f);
+	struct rf_error *error = find_function(plain, plain->options->function, &page.f);
 	if (error)
 		return error;
 	page.evidence = model_evidence(plain->profile, page.f);

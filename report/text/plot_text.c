@@ -416,7 +416,7 @@ static struct rf_error *put_lines(const struct plot *plot, FILE *stream)
 			used += snprintf(text + used, sizeof(text) - (size_t)used,
 					 ", reading %s %s", roof_level_name(levels[i]),
 					 text_number(number, reading_of(plot, levels[i])));
-	snprintf(text + used, sizeof(text) - (size_t)used, " GB/s; numbers and letters: column #");
+	snprintf(text + used, sizeof(text) - (size_t)used, " GB/s; numbers and letters: the rows");
 	return terminal_sentence(plot->view->terminal, stream, STYLE_DIM, "  · ", text);
 }
 

@@ -3,8 +3,10 @@
 
 #include "base/text.h"
 #include "report/model/model_bandwidths.h"
+#include "report/reasons/reasons.h"
 #include "report/reasons/words.h"
 #include "report/rows/ranking.h"
+#include "report/rows/short_names.h"
 #include "report/rows/view.h"
 #include "report/text/cells.h"
 #include "report/text/report_account.h"
@@ -16,45 +18,50 @@
 #include <string.h>
 
 /* Columns of a name: other columns are left out before it has fewer. */
-#define MIN_NAME 16
+#define MIN_NAME 14
 #define MIN_LONG_NAME 32
 
 enum {
+	RANK,
 	KEY,
 	TIME,
 	SPREAD,
 	PERCENT,
 	NAME,
-	POINT,
 	INTENSITY,
 	MOVED,
 	RATE,
+	POINT,
 	BOUND,
 	ROOF,
-	BELOW,
+	OF_ROOF,
+	HELD_BY,
 	HEADROOM,
 	N_COLUMNS
 };
 
 /* All but what the table is sorted by can be spared. */
 static const struct text_column default_columns[N_COLUMNS] = {
+	[RANK] = {"", true, 10},
 	[KEY] = {"#", false},
-	[TIME] = {"time", true, 7},
+	[TIME] = {"time", true, 11},
 	[SPREAD] = {"±", true, 2},
-	[PERCENT] = {"%", true, 2},
+	[PERCENT] = {"%", true, 8},
 	[NAME] = {"function", false},
-	[POINT] = {"GFLOP/s", true, 6},
 	[INTENSITY] = {"flop/B", true, 5},
 	[MOVED] = {"memory", true, 4},
 	[RATE] = {"GB/s", true, 3},
-	[BOUND] = {"bound", false},
+	[POINT] = {"speed", true, 7},
+	[BOUND] = {"bound", false, 6},
 	[ROOF] = {"roof", true, 1},
-	[BELOW] = {"below", true, 8},
-	[HEADROOM] = {"headroom", true, 9},
+	[OF_ROOF] = {"of roof", true, 12},
+	[HELD_BY] = {"held back by", false, 13},
+	[HEADROOM] = {"could save", true, 9},
 };
 
 struct layout {
 	const struct report_view *view;
+	char **names;   /* of the rows that are shown */
 	double longest; /* seconds: one unit for the whole table */
 	struct text_column columns[N_COLUMNS];
 	struct text_table table;
@@ -69,19 +76,11 @@ static double longest_time(const struct report_view *view)
 	return longest;
 }
 
-static const char *put_below(char *cell, const struct model_place *place)
-{
-	const char *most = place->at_most ? "≤" : "";
-	if (most[0] && place->distance >= 9999.5)
-		return "–";
-	return report_put_distance(cell, most, place->distance);
-}
-
 static const char *put_rate(char *cell, enum model_axis axis, double value, const char *mark)
 {
 	static const char *const units[] = {
 		[AXIS_NONE] = "",
-		[AXIS_FLOP] = "",
+		[AXIS_FLOP] = " GFLOP/s",
 		[AXIS_BYTES] = " GB/s",
 		[AXIS_INSTRUCTIONS] = " GI/s",
 	};
@@ -149,14 +148,51 @@ static void put_moved(struct layout *layout, const struct model_function *f)
 	text_table_text(&layout->table, RATE, text_number(cell, level ? level->rate : NAN));
 }
 
-static void put_function(struct layout *layout, const struct model_function *f, size_t rank)
+/* The column's title has the sign. */
+static const char *put_percent(char *cell, double share)
+{
+	snprintf(cell, 64, "%.0f", 100 * share);
+	return share > 0 && share < 0.005 ? "<1" : cell;
+}
+
+static void put_place(struct layout *layout, const struct model_function *f)
 {
 	const struct model_place *place = &f->place;
+	struct text_table *table = &layout->table;
+	char cell[64];
+	text_table_text(table, POINT, put_rate(cell, place->axis, place->point, ""));
+	text_table_put(table, BOUND, report_bound_style(place), "%s", put_bound(cell, place));
+	text_table_text(table, ROOF,
+			put_rate(cell, place->axis, place->roof, place->borrowed ? "*" : ""));
+	text_table_put(table, OF_ROOF, place->above ? STYLE_FAULT : STYLE_PLAIN, "%s",
+		       report_put_of_roof(cell, place->at_most ? "≥" : "",
+					  place->at_most && place->distance >= 9999.5
+						  ? NAN
+						  : place->distance));
+	text_table_put(table, HEADROOM, STYLE_HEAD, "%s",
+		       report_put_time(cell, place->headroom_s, layout->longest));
+}
+
+static struct rf_error *put_held_by(struct layout *layout, const struct model_function *f)
+{
+	struct reasons reasons;
+	struct rf_error *error = report_reasons(layout->view, f, &reasons);
+	const char *name = error ? NULL : report_held_by(f, &reasons);
+	text_table_put(&layout->table, HELD_BY, report_bound_style(&f->place), "%s",
+		       name ? name : "–");
+	reasons_deinit(&reasons);
+	return error;
+}
+
+static struct rf_error *put_function(struct layout *layout, const struct model_function *f,
+				     size_t rank)
+{
 	struct text_table *table = &layout->table;
 	const char *mark = f->n_samples && f->n_samples < MODEL_FEW_SAMPLES ? "≈" : "";
 	char cell[64];
 	const char key = report_plot_key(rank);
 	text_table_row(table);
+	text_table_put(table, RANK, STYLE_DIM, "%zu", rank + 1);
 	text_table_put(table, KEY, STYLE_HEAD, "%.1s", &key);
 	text_table_put(table, TIME, STYLE_PLAIN, "%s%s", mark,
 		       report_put_time(cell, f->n_samples ? (double)f->time_ns * 1e-9 : NAN,
@@ -164,22 +200,16 @@ static void put_function(struct layout *layout, const struct model_function *f, 
 	if (f->n_samples)
 		text_table_put(table, SPREAD, STYLE_PLAIN, "%.1f %%",
 			       fmin(999, 100 * f->halfwidth_s / ((double)f->time_ns * 1e-9)));
-	text_table_text(table, PERCENT, report_put_share(cell, f->share));
-	text_table_text(table, NAME, f->name);
-	text_table_text(table, POINT, put_rate(cell, place->axis, place->point, ""));
+	text_table_text(table, PERCENT, put_percent(cell, f->share));
+	text_table_text(table, NAME, layout->names[rank]);
 	text_table_text(table, INTENSITY, put_intensity(cell, layout->view, f));
 	put_moved(layout, f);
-	text_table_put(table, BOUND, report_bound_style(place), "%s", put_bound(cell, place));
-	text_table_text(table, ROOF,
-			put_rate(cell, place->axis, place->roof, place->borrowed ? "*" : ""));
-	text_table_put(table, BELOW, place->above ? STYLE_FAULT : STYLE_PLAIN, "%s",
-		       put_below(cell, place));
-	text_table_put(table, HEADROOM, STYLE_HEAD, "%s",
-		       report_put_time(cell, place->headroom_s, layout->longest));
+	put_place(layout, f);
+	return put_held_by(layout, f);
 }
 
 /* A last row that sums up: uncounted time, or what is not shown. */
-static void put_sum(struct layout *layout, double time_ns, const char *name, const char *bound)
+static void put_sum(struct layout *layout, double time_ns, const char *name)
 {
 	const double all = (double)layout->view->model->time_ns;
 	struct text_table *table = &layout->table;
@@ -188,27 +218,19 @@ static void put_sum(struct layout *layout, double time_ns, const char *name, con
 	text_table_put(table, TIME, STYLE_DIM, "%s",
 		       report_put_time(cell, time_ns * 1e-9, layout->longest));
 	text_table_put(table, PERCENT, STYLE_DIM, "%s",
-		       report_put_share(cell, all > 0 ? time_ns / all : 0));
+		       put_percent(cell, all > 0 ? time_ns / all : 0));
 	text_table_put(table, NAME, STYLE_DIM, "%s", name);
-	text_table_put(table, BOUND, STYLE_DIM, "%s", bound);
 }
 
-static const char *row_word(const struct report_view *view, bool many)
+static const char *row_word(const struct report_view *view)
 {
-	static const char *const words[][2] = {
-		[BY_FUNCTION] = {"function", "functions"},
-		[BY_LOOP] = {"loop", "loops"},
-		[BY_LINE] = {"line", "lines"},
-		[BY_GROUP] = {"function", "functions"},
-		[BY_WAIT] = {"function", "functions"},
-		[BY_MODULE] = {"module", "modules"},
-		[BY_THREAD] = {"thread", "threads"},
-		[BY_PROCESS] = {"process", "processes"},
-		[BY_CALL_PATH] = {"call path", "call paths"},
-		[BY_INLINED] = {"function", "functions"},
-		[BY_PYTHON] = {"function", "functions"},
+	static const char *const words[] = {
+		[BY_FUNCTION] = "function", [BY_LOOP] = "loop",       [BY_LINE] = "line",
+		[BY_GROUP] = "function",    [BY_WAIT] = "function",   [BY_MODULE] = "module",
+		[BY_THREAD] = "thread",     [BY_PROCESS] = "process", [BY_CALL_PATH] = "call path",
+		[BY_INLINED] = "function",  [BY_PYTHON] = "function",
 	};
-	return words[view->shaped ? view->options->by : BY_FUNCTION][many];
+	return words[view->shaped ? view->options->by : BY_FUNCTION];
 }
 
 /* Sums up the rows with time that are not shown: behind the last rank, below --min, left out. */
@@ -218,11 +240,13 @@ static void put_sums(struct layout *layout)
 	double time[3] = {0};
 	size_t n[3] = {0};
 	char name[96];
+	bool start_up = false;
 	for (size_t i = view->n_shown; i < view->n_rank; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
 		const int which = report_is_small(view, f);
 		time[which] += (double)f->time_ns;
 		n[which] += f->time_ns > 0;
+		start_up |= f->time_ns > 0 && !which && report_is_linker(view, f);
 	}
 	for (size_t i = 0; i < view->model->n_functions; i++)
 		if (view->model->functions[i].left_out) {
@@ -230,33 +254,27 @@ static void put_sums(struct layout *layout)
 			n[2] += view->model->functions[i].time_ns > 0;
 		}
 	if (n[0]) {
-		snprintf(name, sizeof(name), "(%zu more %s)", n[0], row_word(view, n[0] > 1));
-		put_sum(layout, time[0], name, "");
+		snprintf(name, sizeof(name), "%zu more%s", n[0], start_up ? ", start-up" : "");
+		put_sum(layout, time[0], name);
 	}
 	if (n[1]) {
-		snprintf(name, sizeof(name), "(%zu %s below %g %%)", n[1], row_word(view, n[1] > 1),
+		snprintf(name, sizeof(name), "%zu below %g %%", n[1],
 			 100 * view->options->min_share);
-		put_sum(layout, time[1], name, "");
+		put_sum(layout, time[1], name);
 	}
-	if (n[2])
-		put_sum(layout, time[2],
-			view->options->ignore ? view->options->focus
-							? "(left out by --focus, --ignore)"
-							: "(left out by --ignore)"
-					      : "(left out by --focus)",
-			"");
+	if (n[2]) /* by --focus or --ignore */
+		put_sum(layout, time[2], "left out");
 	if (view->shaped && (n[0] || n[1] || n[2]))
-		put_sum(layout, (double)view->model->time_ns, "(all)", "");
+		put_sum(layout, (double)view->model->time_ns, "all");
 	if (view->model->uncounted_ns)
-		put_sum(layout, (double)view->model->uncounted_ns, "(all that was not counted)",
-			"uncounted");
+		put_sum(layout, (double)view->model->uncounted_ns, "not counted");
 }
 
 static size_t sort_column(const struct report_view *view)
 {
 	static const size_t of[] = {
-		[SORT_HEADROOM] = HEADROOM, [SORT_DISTANCE] = BELOW, [SORT_TIME] = TIME,
-		[SORT_FLOPS] = POINT,       [SORT_BYTES] = MOVED,    [SORT_NAME] = NAME,
+		[SORT_HEADROOM] = HEADROOM, [SORT_DISTANCE] = OF_ROOF, [SORT_TIME] = TIME,
+		[SORT_FLOPS] = POINT,       [SORT_BYTES] = MOVED,      [SORT_NAME] = NAME,
 	};
 	return of[view->sort];
 }
@@ -274,14 +292,33 @@ static void choose_columns(struct layout *layout)
 	struct text_table *table = &layout->table;
 	const bool paths = view->shaped && view->options->by == BY_CALL_PATH;
 	memcpy(layout->columns, default_columns, sizeof(default_columns));
-	layout->columns[NAME].title = row_word(view, false);
+	layout->columns[NAME].title = row_word(view);
 	table->hidden[SPREAD] = !view->model->runs.n;
 	if (view->options->level)
 		layout->columns[MOVED].title = view->options->level;
 	layout->columns[sort_column(view)].spared = 0;
-	table->hidden[KEY] = !view->options->plot;
-	table->hidden[MOVED] = table->hidden[RATE] = view->model->memory == MEMORY_UNKNOWN || paths;
-	table->hidden[INTENSITY] = paths; /* work is not counted by path */
+	table->hidden[KEY] = !view->options->plot || view->n_shown < 10; /* it is the rank */
+	const bool wide = view->options->verbose || view->options->levels || view->options->level;
+	const bool moved = wide || view->sort == SORT_BYTES;
+	table->hidden[MOVED] = table->hidden[RATE] =
+		!moved || view->model->memory == MEMORY_UNKNOWN || paths;
+	table->hidden[INTENSITY] = !moved || paths; /* work is not counted by path */
+	table->hidden[BOUND] = table->hidden[ROOF] = !wide;
+}
+
+/* The rows, and what is left of time. */
+static struct rf_error *put_rows(struct layout *layout)
+{
+	const struct report_view *view = layout->view;
+	struct rf_error *error = NULL;
+	layout->names = short_names(view);
+	if (!layout->names)
+		return rf_error_no_memory();
+	for (size_t i = 0; !error && i < view->n_shown; i++)
+		error = put_function(layout, &view->model->functions[view->rank[i]], i);
+	put_sums(layout);
+	short_names_destroy(layout->names, view->n_shown);
+	return error;
 }
 
 struct rf_error *report_functions(const struct report_view *view, FILE *stream)
@@ -289,20 +326,22 @@ struct rf_error *report_functions(const struct report_view *view, FILE *stream)
 	struct layout layout = {.view = view, .longest = longest_time(view)};
 	struct text_table *table = &layout.table;
 	char words[192];
-	*table = TEXT_TABLE(view->terminal, layout.columns, NAME, least_name(view));
+	*table = TEXT_TABLE(view->terminal, layout.columns, NAME, least_name(view), .flush = true);
 	choose_columns(&layout);
-	for (size_t i = 0; i < view->n_shown; i++)
-		put_function(&layout, &view->model->functions[view->rank[i]], i);
-	put_sums(&layout);
+	struct rf_error *error = put_rows(&layout);
+	if (error) {
+		text_table_deinit(table);
+		return error;
+	}
 	if (!table->n_rows && !table->failed) {
 		fputs("  no function took any time or did any work\n", stream);
 		return NULL;
 	}
-	struct rf_error *error = text_table_end(table, stream);
+	error = text_table_end(table, stream);
 	snprintf(words, sizeof(words), "narrow: without %s", table->left_out);
 	return error || !table->left_out[0]
 		       ? error
-		       : terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ", words);
+		       : terminal_sentence(view->terminal, stream, STYLE_DIM, "· ", words);
 }
 
 static void print_roofs(const struct report_view *view, FILE *stream)
@@ -336,7 +375,8 @@ static void print_roofs(const struct report_view *view, FILE *stream)
 struct rf_error *report_head(const struct report_view *view, FILE *stream)
 {
 	char *program = report_program(view->profile), *line = NULL;
-	char *shown = program ? text_shorten(program, 40) : NULL;
+	const char *slash = program ? strrchr(program, '/') : NULL;
+	char *shown = program ? text_shorten(slash && slash[1] ? slash + 1 : program, 40) : NULL;
 	const int threads = (int)profile_number_fact(view->profile, "threads", 0);
 	size_t size;
 	FILE *text = shown ? open_memstream(&line, &size) : NULL;
@@ -345,11 +385,12 @@ struct rf_error *report_head(const struct report_view *view, FILE *stream)
 		if (threads > 0)
 			fprintf(text, " · %d thread%s", threads, threads == 1 ? "" : "s");
 		report_put_account(view, text);
-		print_roofs(view, text);
+		if (view->options->verbose || view->options->levels)
+			print_roofs(view, text);
 	}
 	const bool made = text && fclose(text) == 0;
 	struct rf_error *error =
-		made ? terminal_sentence(view->terminal, stream, STYLE_PLAIN, "rfprof: ", line)
+		made ? terminal_sentence(view->terminal, stream, STYLE_HEAD, "", line)
 		     : rf_error_no_memory();
 	free(line);
 	free(program);

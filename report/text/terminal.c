@@ -43,6 +43,10 @@ static bool wants_colour(FILE *stream, enum report_color color)
 static size_t columns_of(FILE *stream)
 {
 	struct winsize size;
+	const char *said = getenv("COLUMNS");
+	const long columns = said ? strtol(said, NULL, 10) : 0;
+	if (columns > 0 && columns <= TERMINAL_MOST_COLUMNS)
+		return (size_t)columns;
 	return is_terminal(stream) && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 ? size.ws_col
 										    : 0;
 }
@@ -62,7 +66,6 @@ struct terminal terminal_of(FILE *stream, const struct report_options *options)
 	const bool utf8 = options->utf8 || locale_is_utf8();
 	struct terminal terminal = {
 		.columns = own ? own : TERMINAL_DEFAULT_COLUMNS,
-		.breaks = own > 0,
 		.colour = wants_colour(stream, options->color),
 		.ascii = options->ascii || (is_terminal(stream) && !utf8),
 		.plot_ascii = options->ascii || !utf8,
@@ -176,7 +179,7 @@ struct rf_error *terminal_sentence(const struct terminal *terminal, FILE *stream
 	const size_t room =
 		terminal->columns > (size_t)indent + 8 ? terminal->columns - (size_t)indent : 8;
 	for (bool first = true; shown && start && (first || *from); first = false) {
-		const size_t n = terminal->breaks ? line_of(from, room) : strlen(from);
+		const size_t n = line_of(from, room);
 		fprintf(stream, "%s%*s%s%.*s%s\n", first ? start : "", first ? 0 : indent, "",
 			terminal_begin(terminal, style), (int)n, from,
 			terminal_end(terminal, style));

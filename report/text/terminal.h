@@ -6,20 +6,20 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Columns where the text goes to a file or a pipe and no width was asked for; sentences are then
- * not broken. */
-#define TERMINAL_DEFAULT_COLUMNS 132
+/* Columns where the text goes to a file or a pipe and no width was asked for. */
+#define TERMINAL_DEFAULT_COLUMNS 80
 #define TERMINAL_LEAST_COLUMNS 40
+#define TERMINAL_MOST_COLUMNS 10000
 
 struct terminal {
 	size_t columns;
-	bool breaks; /* sentences are broken to the width */
 	bool colour;
 	bool ascii;      /* nothing but ASCII */
 	bool plot_ascii; /* the plot without braille */
 };
 
-/* Colours: options->color, else NO_COLOR, CLICOLOR_FORCE and CLICOLOR (in this order) and whether
+/* Width: options->width, else the environment's COLUMNS, the terminal's own, or the default.
+ * Colours: options->color, else NO_COLOR, CLICOLOR_FORCE and CLICOLOR (in this order) and whether
  * `stream` is a terminal.  Characters: options->ascii, else ASCII on a terminal whose locale is not
  * UTF-8, and for the plot wherever the locale is not. */
 struct terminal terminal_of(FILE *stream, const struct report_options *options);

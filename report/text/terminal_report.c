@@ -18,16 +18,86 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* "rfprof report -f 1 app.rfp": the same profile again, shown in another way. */
+static void put_command(const struct report_view *view, FILE *text, const char *option)
+{
+	const char *file = view->options->saved_as;
+	fprintf(text, "%s %s", file ? "rfprof report" : "the same command with", option);
+	if (!file || !*file)
+		return;
+	fputc(' ', text);
+	text_write_path(text, file);
+}
+
 /* What costs most of the wall time, and what to try. */
 static struct rf_error *print_advice(const struct report_view *view, FILE *stream)
 {
-	char *text = NULL;
+	char *text = NULL, *line = NULL, option[32];
+	size_t row = 0, size;
 	if (view->options->by != BY_FUNCTION)
 		return NULL;
-	struct rf_error *error = report_advice(view, &text);
-	if (!error && text)
-		error = terminal_sentence(view->terminal, stream, STYLE_HEAD, "  → ", text);
+	struct rf_error *error = report_advice(view, &text, &row);
+	FILE *to = text ? open_memstream(&line, &size) : NULL;
+	if (to && row)
+		fprintf(to, "%zu: ", row);
+	if (to)
+		fputs(text, to);
+	if (to && row) {
+		fputs(": ", to);
+		snprintf(option, sizeof(option), "-f %zu", row);
+		put_command(view, to, option);
+	}
+	if (!error && text && (!to || fclose(to) != 0))
+		error = rf_error_no_memory();
+	char *clean = line ? text_clean(line) : NULL;
+	if (!error && clean)
+		error = terminal_sentence(view->terminal, stream, STYLE_HEAD, "→ ", clean);
+	free(clean);
+	free(line);
 	free(text);
+	return error;
+}
+
+static size_t n_hidden_notes(const struct report_view *view)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < view->n_notes; i++)
+		n += !view->notes[i].first && !view->options->verbose;
+	return n;
+}
+
+static struct rf_error *print_notes(const struct report_view *view, FILE *stream)
+{
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < view->n_notes; i++)
+		if (view->notes[i].first || view->options->verbose)
+			error = terminal_sentence(view->terminal, stream, STYLE_DIM, "· ",
+						  view->notes[i].text);
+	return error;
+}
+
+/* Where the rest of it is. */
+static struct rf_error *print_more(const struct report_view *view, FILE *stream)
+{
+	const size_t n = n_hidden_notes(view);
+	char *line = NULL;
+	size_t size;
+	FILE *text = n ? open_memstream(&line, &size) : NULL;
+	if (text) {
+		fprintf(text, "%zu note%s: ", n, n == 1 ? "" : "s");
+		put_command(view, text, "-v");
+	}
+	if (text && view->options->saved_as) {
+		fputs(" · page: ", text);
+		put_command(view, text, "--html page.html");
+	}
+	if (n && (!text || fclose(text) != 0))
+		return rf_error_no_memory();
+	char *clean = line ? text_clean(line) : NULL;
+	struct rf_error *error =
+		clean ? terminal_sentence(view->terminal, stream, STYLE_DIM, "", clean) : NULL;
+	free(clean);
+	free(line);
 	return error;
 }
 
@@ -55,10 +125,7 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 		error = report_levels(view, stream);
 	if (!error && !view->shaped)
 		error = report_tree(view, stream);
-	for (size_t i = 0; !error && i < view->n_notes; i++)
-		error = terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ",
-					  view->notes[i]);
-	return error;
+	return error ?: print_notes(view, stream) ?: print_more(view, stream);
 }
 
 struct rf_error *report_terminal(const struct report_view *asked, FILE *stream)

@@ -75,10 +75,25 @@ static const char *text_at(const struct text_table *table, size_t row, size_t co
 	return text ? text : "";
 }
 
+/* Where the second line of a title begins, if titles are broken; NULL: it has none. */
+static const char *second_line(const struct text_table *table, size_t column)
+{
+	const char *blank = table->broken ? strchr(text_at(table, 0, column), ' ') : NULL;
+	return blank ? blank + 1 : NULL;
+}
+
+static size_t title_width(const struct text_table *table, size_t column)
+{
+	const char *title = text_at(table, 0, column), *second = second_line(table, column);
+	const size_t all = text_columns(title), below = second ? text_columns(second) : all,
+		     above = all - below - 1;
+	return !second || below > above ? below : above;
+}
+
 static size_t width_of(const struct text_table *table, size_t column)
 {
-	size_t widest = 0;
-	for (size_t row = 0; row < table->n_rows; row++) {
+	size_t widest = title_width(table, column);
+	for (size_t row = 1; row < table->n_rows; row++) {
 		const size_t own = text_columns(text_at(table, row, column));
 		widest = own > widest ? own : widest;
 	}
@@ -92,7 +107,7 @@ static size_t used_by_others(const struct text_table *table)
 	for (size_t c = 0; c < table->n_columns; c++)
 		if (!table->hidden[c])
 			used += TEXT_INDENT + (c == table->flexible ? 0 : width_of(table, c));
-	return used;
+	return used - (table->flush ? TEXT_INDENT : 0);
 }
 
 static void shorten_cells(struct text_table *table, size_t room)
@@ -118,6 +133,8 @@ static void leave_out(struct text_table *table, unsigned turn)
 		if (table->columns[c].spared != turn || table->hidden[c])
 			continue;
 		table->hidden[c] = true;
+		if (!*table->columns[c].title)
+			continue;
 		snprintf(words + strlen(words), sizeof(table->left_out) - strlen(words), "%s%s",
 			 *words ? ", " : "", table->columns[c].title);
 	}
@@ -130,6 +147,7 @@ static void fit(struct text_table *table)
 		shorten_cells(table, table->most);
 	const size_t widest = width_of(table, table->flexible),
 		     wanted = widest < table->least ? widest : table->least;
+	table->broken = used_by_others(table) + wanted > room;
 	for (unsigned turn = 1; turn <= TEXT_COLUMNS && used_by_others(table) + wanted > room;
 	     turn++)
 		leave_out(table, turn);
@@ -137,25 +155,64 @@ static void fit(struct text_table *table)
 	shorten_cells(table, room > used + LEAST ? room - used : LEAST);
 }
 
-/* Nothing is written behind the last column that has text in this row. */
-static void print_row(const struct text_table *table, size_t row, const size_t *width, FILE *stream)
+/* Nothing is written behind the last column that has text in this line. */
+static void print_line(const struct text_table *table, const char *const *texts, size_t row,
+		       const size_t *width, FILE *stream)
 {
 	size_t last = 0;
+	int indent = table->flush ? 0 : TEXT_INDENT;
 	for (size_t c = 0; c < table->n_columns; c++)
-		if (!table->hidden[c] && *text_at(table, row, c))
+		if (!table->hidden[c] && *texts[c])
 			last = c;
 	for (size_t c = 0; c <= last; c++) {
 		const enum style style = cell_at(table, row, c)->style;
-		const char *text = text_at(table, row, c);
+		const char *text = texts[c];
 		const int gap = (int)(width[c] - text_columns(text));
 		const bool right = table->columns[c].right;
-		if (!table->hidden[c])
-			fprintf(stream, "%*s%s%s%s%*s", TEXT_INDENT + (right ? gap : 0), "",
-				terminal_begin(table->terminal, style), text,
-				terminal_end(table->terminal, style), right || c == last ? 0 : gap,
-				"");
+		if (table->hidden[c])
+			continue;
+		fprintf(stream, "%*s%s%s%s%*s", indent + (right ? gap : 0), "",
+			terminal_begin(table->terminal, style), text,
+			terminal_end(table->terminal, style), right || c == last ? 0 : gap, "");
+		indent = TEXT_INDENT;
 	}
 	putc('\n', stream);
+}
+
+static void print_row(const struct text_table *table, size_t row, const size_t *width, FILE *stream)
+{
+	const char *texts[TEXT_COLUMNS];
+	for (size_t c = 0; c < table->n_columns; c++)
+		texts[c] = text_at(table, row, c);
+	print_line(table, texts, row, width, stream);
+}
+
+/* In two lines where they are broken: the first has what stands before the blank. */
+static void print_titles(const struct text_table *table, const size_t *width, FILE *stream)
+{
+	char above[TEXT_COLUMNS][32];
+	const char *first[TEXT_COLUMNS], *second[TEXT_COLUMNS];
+	bool any = false;
+	for (size_t c = 0; c < table->n_columns; c++) {
+		const char *title = text_at(table, 0, c), *rest = second_line(table, c);
+		any |= rest && !table->hidden[c];
+		second[c] = rest ? rest : title;
+		first[c] = above[c];
+		snprintf(above[c], sizeof(above[c]), "%.*s", rest ? (int)(rest - 1 - title) : 0,
+			 title);
+	}
+	if (any)
+		print_line(table, first, 0, width, stream);
+	print_line(table, second, 0, width, stream);
+}
+
+void text_table_deinit(struct text_table *table)
+{
+	for (size_t i = 0; i < table->n_rows * table->n_columns; i++)
+		free(table->cells[i].text);
+	free(table->cells);
+	table->cells = NULL;
+	table->n_rows = 0;
 }
 
 struct rf_error *text_table_end(struct text_table *table, FILE *stream)
@@ -165,10 +222,10 @@ struct rf_error *text_table_end(struct text_table *table, FILE *stream)
 	fit(table);
 	for (size_t c = 0; c < table->n_columns; c++)
 		width[c] = width_of(table, c);
-	for (size_t row = 0; row < table->n_rows && !table->failed; row++)
+	if (!table->failed)
+		print_titles(table, width, stream);
+	for (size_t row = 1; row < table->n_rows && !table->failed; row++)
 		print_row(table, row, width, stream);
-	for (size_t i = 0; i < table->n_rows * table->n_columns; i++)
-		free(table->cells[i].text);
-	free(table->cells);
+	text_table_deinit(table);
 	return table->failed ? rf_error_no_memory() : NULL;
 }

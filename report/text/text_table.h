@@ -31,8 +31,10 @@ struct text_table {
 	size_t flexible;           /* the column that is shortened in the middle */
 	size_t least;              /* others are left out before it has fewer columns */
 	size_t most;               /* that it has, whatever the width is; 0: no limit */
+	bool flush;                /* lines begin without the indent */
 	bool hidden[TEXT_COLUMNS]; /* by text_table_end, too */
 	char left_out[160];        /* by text_table_end: "roof, %" */
+	bool broken;               /* by text_table_end: titles are two lines */
 	/* memory */
 	struct text_cell *cells; /* rows × n_columns; the titles are the first row */
 	size_t n_rows, cap_rows;
@@ -55,7 +57,9 @@ void text_table_row(struct text_table *table);
 void text_table_put(struct text_table *table, size_t column, enum style style, const char *format,
 		    ...) __attribute__((format(printf, 4, 5)));
 void text_table_text(struct text_table *table, size_t column, const char *text);
-/* Leaves out columns until the flexible one has `least`, shortens that to what there is (at least
- * 8), prints the table and frees it.  Fails, and prints nothing, when memory was short for any of
- * the cells. */
+/* What a table that is not ended has. */
+void text_table_deinit(struct text_table *table);
+/* Breaks titles at their blanks, and then leaves out columns, until the flexible one has `least`,
+ * shortens that to what there is (at least 8), prints the table and frees it.  Fails, and prints
+ * nothing, when memory was short for any of the cells. */
 struct rf_error *text_table_end(struct text_table *table, FILE *stream);

@@ -138,7 +138,7 @@ class Context:
 
     def environment(self, changes=None):
         env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8",
-               "HOME": self.directory, "XDG_CACHE_HOME": self.cache, "OMP_NUM_THREADS": "2",
+               "HOME": self.directory, "XDG_CACHE_HOME": self.cache, "OMP_NUM_THREADS": "2", "COLUMNS": "10000",
                "OPENBLAS_NUM_THREADS": "2"}
         # Sanitizer options of a sanitised rfprof: a report must not look like a program's status, and
         # rfprof itself is started with a user's LD_PRELOAD in one case.

@@ -204,11 +204,11 @@ def test_what_is_redacted_tells_nobody(t):
     """In the profile itself and in all views; without --redact each secret is in some of them."""
     recorded(t, "-q", "--save", "own.rfp")
     own = os.path.join(t.work, "own.rfp")
-    assert t.rfprof("report", own, *others(t)).status == 0
+    assert t.rfprof("report", "-v", own, *others(t)).status == 0
     before = found_secrets(t)
     assert {secret for _, secret in before} == set(SECRETS), before
     os.rename(own, os.path.join(t.directory, "own.rfp"))
-    result = t.rfprof("report", os.path.join(t.directory, "own.rfp"), "--redact", *others(t))
+    result = t.rfprof("report", "-v", os.path.join(t.directory, "own.rfp"), "--redact", *others(t))
     assert result.status == 0 and not found_secrets(t), f"{found_secrets(t)}\n{result}"
     report, shared = json.loads(text(os.path.join(t.work, "json"))), os.path.join(t.work, "shared.rfp")
     assert report["run"]["program"] == "solve it" and report["run"]["command"] == "'solve it'" and report["machine"]["hostname"] is None

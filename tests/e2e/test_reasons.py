@@ -82,7 +82,7 @@ VECTORS = {
     "chain_vectors": ("chain", "narrow"),
     "divide_vectors": ("slow", "narrow"),
     "gather_near": (None, "chain narrow issue bandwidth"),
-    "read_in_l2": (None, "bandwidth narrow issue taken"),
+    "read_in_l2": (None, "bandwidth narrow issue taken chain"),
     "integer_vectors": (None, "bandwidth issue taken"),
 }
 MEMORY = {
@@ -178,7 +178,9 @@ def all_say_the_same(t, report, function):
         assert reason in told_by_page, (reason, told_by_page)
     first = report["functions"][0]
     words = re.split(r"; (?!it does)", first["why"])[0]
-    assert words in shown.stdout.decode(), (words, shown.stdout.decode())
+    row = re.search(r"^ *1 .*$", shown.stdout.decode(), re.MULTILINE).group()
+    assert f"  {first['held_back_by']}  " in row, (first["held_back_by"], row)
+    assert f"1. {first['held_back_by']}: {words}" in page(t, first["name"]), words
     assert words in html.unescape(text(paths["html"])), words
 
 

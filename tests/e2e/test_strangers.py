@@ -160,7 +160,7 @@ def test_what_is_recorded_is_shown_clean(t):
     shutil.copyfile("/bin/true", program)
     os.chmod(program, 0o755)
     done = t.rfprof("--json", "a.json", program, PLANTED.decode(errors="surrogateescape"))
-    assert done.status == 0 and b"redraw" in done.stderr, str(done)
+    assert done.status == 0 and b"saved " in done.stderr, str(done)
     check_text(done.stderr, "table")
     assert json.loads(harness.text(os.path.join(t.work, "a.json")))
 
@@ -169,7 +169,7 @@ def test_hints_are_quoted_for_a_shell(t):
     """The command that is shown does what it says, whatever the file is called."""
     for path in ["a b;$(touch pwned).rfp", "-x.rfp", "it's\\.rfp", "P\x1b[31mQ\u202e\n.rfp", "\udcff.rfp"]:
         done = t.rfprof("--save", "./" + path if path[0] == "-" else path, "/bin/true")
-        said = re.search(r"redraw: rfprof (report .*)\n", done.stderr.decode())
+        said = re.search(r"notes?: rfprof (report -v .*?) · page: ", done.stderr.decode())
         assert done.status == 0 and said, str(done)
         check_text(done.stderr, path)
         again = t.run(["bash", "-c", f"'{t.rfprof_path}' {said[1]}"])

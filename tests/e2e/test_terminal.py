@@ -1,6 +1,7 @@
 """The report in a terminal: width and colours on a pseudo-terminal and in a pipe, pages, rows of every kind."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -30,7 +31,7 @@ def on_terminal(t, columns, *arguments, env=None):
     """What rfprof writes to a terminal of that width, and its exit status."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    process = subprocess.Popen([t.rfprof_path, *arguments], cwd=t.work, env=t.environment({"TERM": "xterm", **(env or {})}),
+    process = subprocess.Popen([t.rfprof_path, *arguments], cwd=t.work, env=t.environment({"TERM": "xterm", "COLUMNS": None, **(env or {})}),
                                stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
     os.close(slave)
     written = b""
@@ -54,18 +55,22 @@ def width(line):
 
 
 def test_fits_the_terminal(t):
-    """No line of any report is wider than the terminal; a pipe has whole sentences."""
+    """No line of any report is wider than the terminal, or than 80 columns where it goes elsewhere; COLUMNS says another
+    width for both."""
     path = record(t)
-    for columns in [40, 80, 120, 200]:
-        for options in [["--by", by] for by in BY] + [["--plot", "--levels"], ["-f", "main"]]:
+    for columns in [40, 60, 80, 120, 200]:
+        for options in [["--by", by] for by in BY] + [["-v"], ["--plot", "--levels"], ["-f", "main"]]:
             written, status = on_terminal(t, columns, "report", *options, path)
             assert status == 0, written
             lines = COLOUR.sub(b"", written).decode().splitlines()
             assert len(lines) > 3, written
             assert max(map(width, lines)) <= columns, f"{columns} {options}: {max(lines, key=width)}"
-    piped = t.rfprof("report", path)
-    assert piped.status == 0 and b"\x1b" not in piped.stdout, str(piped)
-    assert max(map(width, piped.stdout.decode().splitlines())) > 132, "sentences are broken in a pipe"
+    for said, most in [(None, 80), ("100", 100), ("no number", 80)]:
+        piped = t.rfprof("report", "-v", path, env={"COLUMNS": said})
+        assert piped.status == 0 and b"\x1b" not in piped.stdout, str(piped)
+        assert most - 10 < max(map(width, piped.stdout.decode().splitlines())) <= most, str(piped)
+    written, status = on_terminal(t, 200, "report", path, env={"COLUMNS": "70"})
+    assert status == 0 and max(map(width, COLOUR.sub(b"", written).decode().splitlines())) <= 70, written
 
 
 def test_colours_where_they_are_wanted(t):
@@ -96,10 +101,14 @@ def test_characters_of_the_locale(t):
 
 def test_lines_come_from_the_source(t):
     """Rows by line name lines of the source file; their shares add up to all of the time."""
-    result = t.rfprof("report", "--by", "line", "--sort", "time", "--top", "1000", record(t))
-    rows = re.findall(r"^ +≈?[0-9.]+ m?s +([0-9.]+) % +(\S.*?)  ", result.stdout.decode(), re.M)
-    shares = [float(share) for share, name in rows if name != "(all)"]
+    where = os.path.join(t.work, "lines.json")
+    result = t.rfprof("report", "--by", "line", "--sort", "time", "--top", "1000", "--json", where, record(t))
+    rows = re.findall(r"^ *[0-9]+ +≈?[0-9.]+ m?s +<?([0-9]+) +(\S.*?)  ", result.stdout.decode(), re.M)
+    with open(where, encoding="utf-8") as file:
+        report = json.load(file)
+    shares = [100 * row["time_s"] / report["run"]["cpu_time_s"] for row in report["functions"]]
     assert any(name.startswith("three_to_one.c:") for _, name in rows), str(result)
+    assert abs(float(rows[0][0]) - max(shares)) < 0.51, f"{rows} {shares}"
     assert 95 <= sum(shares) <= 105, f"{sum(shares)}\n{result}"
 
 

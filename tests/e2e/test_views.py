@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -38,7 +39,7 @@ def views(t, profile, function):
     """All views as text or data: terminal, page, json, csv, svg, html."""
     paths = {form: os.path.join(t.directory, f"views.{form}") for form in ("json", "csv", "svg", "html")}
     files = [word for form, path in paths.items() for word in (f"--{form}", path)]
-    table = t.rfprof("report", "--plot", "--width=1000", *files, profile)
+    table = t.rfprof("report", "-v", "--plot", "--width=1000", *files, profile)
     page = t.rfprof("report", "--width=1000", "-f", function, profile)
     assert table.status == 0 and page.status == 0, f"{table} {page}"
     return {"terminal": table.stdout.decode(), "page": page.stdout.decode(), "json": json.loads(text(paths["json"])),
@@ -101,20 +102,20 @@ def test_what_is_above_its_roof_stands_above_it_in_all_views(t):
     assert row["above_roof"] and row["distance"] < 0.3 and row["headroom_s"] == 0, row
     assert abs(row["distance"] - row["roof"] / row["point"]) < 1e-9, row
     assert cells["above_roof"] == "1" and float(cells["distance"]) < 0.3, cells
-    below = f"{int(100 * row['distance']) / 100:.2f}×!"
+    of_roof = f"{math.ceil(100 / row['distance'])} %!"
     line = next(line for line in shown["terminal"].splitlines() if " triad " in line)
-    assert below in line and "1.0×" not in line, line
+    assert of_roof in line and " 100 %" not in line, line
     assert re.search("!: above the roof: .*triad.*: the machine was faster", shown["terminal"]), shown["terminal"]
     key = line.split()[0]
     assert re.search(rf"above its roof \(!\):.* {key}\b", shown["terminal"]), shown["terminal"]
     assert re.search(rf"[│┤|].*{key}!", shown["terminal"]), shown["terminal"]
-    assert found(f"above its roof of {NUMBER}: {below}", shown["page"]) == three(row["roof"])
+    assert found(f"above its roof of {NUMBER}: {of_roof}", shown["page"]) == three(row["roof"])
     ring = re.search(r'<circle class="point"[^>]*data-name="triad"[^>]*>', shown["svg"]).group()
     assert "#c00000" in ring and "red ring: above its roof" in shown["svg"], ring
     check_labels(xml.etree.ElementTree.fromstring(shown["svg"]))
     with Browser(t.directory) as browser:
         browser.open(shown["html"])
-        assert below in drawn_in(browser, "#list tbody td")
+        assert of_roof in drawn_in(browser, "#list tbody td")
         assert browser.value('document.querySelectorAll("#list path.point.above").length') > 0
 
 

@@ -428,6 +428,8 @@ enum stdio_same stdio_plan_compare(const struct stdio_plan *plan, const char **w
 	}
 	if (a->hash == b->hash && a->bytes == b->bytes)
 		return STDIO_SAME;
+	if (a->words == b->words)
+		return STDIO_NUMBERS;
 	if (!plan->shared)
 		return STDIO_DIFFERENT;
 	*why = "standard error goes to the same place, and the two together differ";

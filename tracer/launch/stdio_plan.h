@@ -29,7 +29,8 @@ void stdio_plan_finish(struct stdio_plan *plan);
 /* Whether all that the program wrote has been passed on; async-signal-safe. */
 bool stdio_plan_is_drained(const struct stdio_plan *plan);
 
-enum stdio_same { STDIO_SAME, STDIO_DIFFERENT, STDIO_UNKNOWN };
+/* STDIO_NUMBERS: the same words with other numbers, as of programs that print times. */
+enum stdio_same { STDIO_SAME, STDIO_NUMBERS, STDIO_DIFFERENT, STDIO_UNKNOWN };
 /* Did both runs write the same standard output?  UNKNOWN where it could not be hashed; *why (static
  * text) says the cause. */
 enum stdio_same stdio_plan_compare(const struct stdio_plan *plan, const char **why);

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
@@ -25,12 +26,30 @@ enum { INPUT_UNIT = 4096 };
 static const uint64_t KEPT_IN_MEMORY = (uint64_t)64 << 20;
 enum { SPARED = 10 };
 
+#define FNV_PRIME 0x100000001b3u
+
+/* Blanks and signs are left out, for they stand where a number is short, or is not. */
+static void add_word_byte(struct stream_hash *hash, uint8_t byte)
+{
+	const bool digit = byte >= '0' && byte <= '9';
+	if (byte == ' ' || byte == '\t' || byte == '+' || byte == '-') {
+		hash->in_number = hash->in_number && byte != ' ' && byte != '\t';
+		return;
+	}
+	if (hash->in_number && (digit || (byte && strchr(".,:eE", byte))))
+		return;
+	hash->in_number = digit;
+	hash->words = (hash->words ^ (digit ? '0' : byte)) * FNV_PRIME;
+}
+
 void stream_hash_add(struct stream_hash *hash, const void *data, size_t size)
 {
 	const uint8_t *bytes = data;
 	uint64_t value = hash->hash;
-	for (size_t i = 0; i < size; i++)
-		value = (value ^ bytes[i]) * 0x100000001b3u;
+	for (size_t i = 0; i < size; i++) {
+		value = (value ^ bytes[i]) * FNV_PRIME;
+		add_word_byte(hash, bytes[i]);
+	}
 	hash->hash = value;
 	hash->bytes += size;
 }

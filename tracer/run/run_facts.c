@@ -46,6 +46,7 @@ void run_note_environment(struct run *run)
 void run_note_comparison(struct run *run)
 {
 	static const char *const words[] = {[STDIO_SAME] = "same",
+					    [STDIO_NUMBERS] = "same but for numbers",
 					    [STDIO_DIFFERENT] = "different",
 					    [STDIO_UNKNOWN] = "unknown"};
 	const char *why = NULL;

@@ -23,6 +23,7 @@ struct symbol_module {
 	char *name;                    /* base name, for functions without a symbol */
 	struct function_map functions; /* symbols, stubs and FDEs */
 	bool complete;                 /* with DWARF's functions, and the gaps between all */
+	bool looked_for_ada, ada;      /* a program in Ada, whose names are its own */
 	struct dwarf_names *dwarf;
 	bool dwarf_opened;
 	const struct symbol_fetcher *fetcher; /* or NULL */
@@ -285,7 +286,18 @@ static struct function_range *find_range(struct symbol_module *module, uint64_t 
 	return error ? range : function_map_find(&module->functions, vaddr, NULL);
 }
 
-static char *make_name(const struct symbol_module *module, const struct function_range *range)
+/* What the binder of Ada's programs makes is in each of them, and in no other. */
+static bool is_ada(struct symbol_module *module)
+{
+	for (size_t i = 0; !module->looked_for_ada && i < module->functions.n_ranges; i++) {
+		const char *raw = module->functions.ranges[i].raw;
+		module->ada |= raw && strcmp(raw, "adainit") == 0;
+	}
+	module->looked_for_ada = true;
+	return module->ada;
+}
+
+static char *make_name(struct symbol_module *module, const struct function_range *range)
 {
 	char *name = NULL;
 	if (!range->raw) {
@@ -294,7 +306,8 @@ static char *make_name(const struct symbol_module *module, const struct function
 			return NULL;
 		return name;
 	}
-	char *readable = symbol_demangle(range->raw);
+	char *readable =
+		is_ada(module) ? symbol_demangle_ada(range->raw) : symbol_demangle(range->raw);
 	if (!readable || !range->suffix[0])
 		return readable;
 	if (asprintf(&name, "%s%s", readable, range->suffix) < 0)

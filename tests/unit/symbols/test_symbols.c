@@ -157,10 +157,36 @@ Test(symbols, demangles)
 		{"_RNvC6_123foo3bar", "123foo::bar"},
 		{"_RNvMsr_NtCs3ssYzQotkvD_3std4pathNtB5_7PathBuf3new", "<std::path::PathBuf>::new"},
 		{"_Znot_mangled", "_Znot_mangled"},
+		{"_D4mesh6smoothFidZv", "mesh.smooth(int, double)"},
+		{"_Dmain", "D main"},
+		{"__mesh_MOD_smooth", "mesh::smooth"},
+		{"__mesh_MOD_smooth.constprop.0", "mesh::smooth.constprop.0"},
+		{"__MOD_x", "__MOD_x"},
+		{"__mesh_MOD_", "__mesh_MOD_"},
+		{"mesh__smooth", "mesh__smooth"}, /* without a sign that it is Ada */
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char *readable = symbol_demangle(cases[i].raw);
 		cr_expect_str_eq(readable, cases[i].readable);
+		free(readable);
+	}
+}
+
+Test(symbols, demangles_ada)
+{
+	static const struct {
+		const char *raw, *readable;
+	} cases[] = {
+		{"_ada_main", "main"},
+		{"stacks__push", "stacks.push"},
+		{"stacks__Oadd", "stacks.\"+\""},
+		{"main", "main"},
+		{"memcpy@@GLIBC_2.14", "memcpy"},
+		{"_ZN3foo3barEiPKc", "foo::bar(int, char const*)"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *readable = symbol_demangle_ada(cases[i].raw);
+		cr_expect_str_eq(readable, cases[i].readable, "%s", readable);
 		free(readable);
 	}
 }

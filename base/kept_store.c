@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* Raised whenever the layout or the meaning of what is kept changes. */
-#define KEPT_VERSION UINT64_C(0x7266706e616d0002)
+#define KEPT_VERSION UINT64_C(0x7266706e616d0003)
 
 /* Clocks of file systems are coarse; within that time two changes can have one stamp. */
 #define SETTLED_NS INT64_C(2000000000)

@@ -91,7 +91,9 @@ static bool read_parts(const char *name, struct parts *parts)
 			const size_t end = behind_bracket(name, at);
 			if (!end)
 				return false;
-			if (name[at] == '(' && is_rest(name + end)) {
+			/* "(*T)" behind a dot is Go's */
+			if (name[at] == '(' && (!at || name[at - 1] != '.') &&
+			    is_rest(name + end)) {
 				parts->arguments = at;
 				parts->rest = end;
 				return at > parts->name;

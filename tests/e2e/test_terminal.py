@@ -133,3 +133,45 @@ def test_bad_option(t, word, options):
     """It is refused before the program runs."""
     result = t.rfprof(*options, "/bin/echo", "ran")
     assert result.status == 2 and word.encode() in result.stderr and b"ran" not in result.stdout, str(result)
+
+
+def test_the_first_screen(t):
+    """The demo on a terminal of 80 columns and 24 lines: what is slow, why, and what to do stand on one screen."""
+    written, status = on_terminal(t, 80, "--save", "demo.rfp", os.path.join(t.build_directory, "tests", "demo", "demo"))
+    assert status == 0, written
+    lines = COLOUR.sub(b"", written).decode().splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("demo · "))
+    screen = lines[first:]
+    assert len(screen) < 24 and max(map(width, screen)) <= 80, "\n".join(lines)
+    rows = [line for line in screen if re.match(r" ?\d+ +≈?[\d.]+ m?s ", line)]
+    report = json.loads(t.rfprof("report", "--json", "-", "demo.rfp").stdout)
+    worst = report["functions"][0]
+    assert rows and f"  {worst['name']}  " in rows[0] and worst["held_back_by"] in rows[0], "\n".join(screen)
+    said = " ".join(" ".join(screen[next(i for i, line in enumerate(screen) if line.startswith("→ ")):]).split())
+    assert " ".join(report["run"]["advice"].split()) in said, f"{report['run']['advice']}\n{said}"
+    assert "rfprof report -v demo.rfp" in said and "--html page.html" in said, said
+
+
+def test_a_function_by_number_part_and_inlined_name(t):
+    path = record(t)
+    names = [row["name"] for row in json.loads(t.rfprof("report", "--json", "-", path).stdout)["functions"]]
+    for said, name in [("1", names[0]), ("2", names[1]), (names[1], names[1]), ("three_ti", "three_times")]:
+        page = t.rfprof("report", "-f", said, path)
+        assert page.status == 0 and page.stdout.decode().startswith(name + "\n"), f"{said}\n{page}"
+    refused = t.rfprof("report", "-f", "_time", path)  # of two functions that took time
+    assert refused.status == 2 and b"could be several functions" in refused.stderr, str(refused)
+    assert t.rfprof("report", "-f", "100000", path).status == 2
+
+
+def test_inlined_functions_are_found(t):
+    """By what was inlined in them; by short forms of their names."""
+    saved = os.path.join(t.work, "inlined.rfp")
+    assert t.rfprof("-q", "--save", saved, t.program("inlining.cpp")).status == 0
+    report = json.loads(t.rfprof("report", "--by=inlined", "--json", "-", saved).stdout)
+    whole = {row["name"] for row in json.loads(t.rfprof("report", "--json", "-", saved).stdout)["functions"]}
+    inlined = [row["name"] for row in report["functions"] if row["name"] not in whole and row["samples"]]
+    assert inlined, report["functions"]
+    for name in inlined[:3]:
+        page = t.rfprof("report", "-f", name, saved)
+        assert page.status == 0 or b"could be several functions" in page.stderr, f"{name}\n{page}"
+        assert b"no function is called" not in page.stderr, str(page)

@@ -144,12 +144,14 @@ static void advise_wait(struct advice *advice, const struct profile_sum_wait *wa
 	put_calls(calls, sizeof(calls),
 		  calls_of(profile, wait->function, wait->module, wait->call));
 	put_other(other, sizeof(other), advice, wait);
-	if (wait->kind == WAITS_DISK && wait->call == KERNEL_CALLS + SYS_fsync)
+	const bool flushes = wait->call == KERNEL_CALLS + SYS_fsync ||
+			     wait->call == KERNEL_CALLS + SYS_fdatasync;
+	if (wait->kind == WAITS_DISK && flushes)
 		advice_offer(advice, cost,
-			     "%s of the wall time waits for the disk: fsync in %.60s%s. What to "
-			     "try: write "
-			     "several records before each fsync, or let another thread do it",
-			     ADVICE_SHARE(advice, cost), function, calls);
+			     "%s of the wall time waits for the disk: %s in %.60s%s. What to try: "
+			     "write several records before each (in one transaction), or let "
+			     "another thread do it",
+			     ADVICE_SHARE(advice, cost), call_name(wait->call), function, calls);
 	else
 		advice_offer(advice, second ? 0.8 * cost : cost,
 			     "%s of the wall time waits for %s: %s in %.60s%s%s. What to try: %s",

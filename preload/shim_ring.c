@@ -68,32 +68,40 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Whose record it is, and when: at the end of all but samples, which have it further in front. */
-static void put_trailer(struct writer *writer, const struct shim_thread *thread)
+/* Whose record it is, and when. */
+static void put_owner(struct writer *writer, const struct shim_thread *thread)
 {
 	put_pair(writer, thread->pid, thread->tid);
 	put_u64(writer, now_ns());
-	put_pair(writer, 0, 0); /* CPU: not known */
+}
+
+/* Ends all records but samples, which have it further in front. */
+static void put_trailer(struct writer *writer, const struct shim_thread *thread)
+{
+	put_owner(writer, thread);
+	put_u64(writer, 0); /* the event: there are no others */
 }
 
 void shim_write_sample(struct shim_thread *thread, const struct shim_sample *sample)
 {
 	struct writer writer;
-	/* ip, trailer, period, an empty chain, abi, registers, stack size, stack, used size */
-	size_t size = 4 * 8 + TRAILER_SIZE + 8 + sizeof(sample->regs) + sample->stack_size;
+	/* event, ip, owner, time, period, an empty chain, abi, registers, stack size, stack, used
+	 * size */
+	size_t size = 8 * 8 + sizeof(sample->regs) + sample->stack_size;
 	if (sample->stack_size)
 		size += 8;
 	if (!begin(thread, &writer, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, size))
 		return;
+	put_u64(&writer, 0); /* the event: there are no others */
 	put_u64(&writer, sample->ip);
-	put_trailer(&writer, thread);
+	put_owner(&writer, thread);
 	put_u64(&writer, sample->period);
 	put_u64(&writer, 0);
 	put_u64(&writer, PERF_SAMPLE_REGS_ABI_64);
 	put(&writer, sample->regs, sizeof(sample->regs));
 	put_u64(&writer, sample->stack_size);
 	if (sample->stack_size) {
-		put(&writer, (const void *)sample->regs[3], sample->stack_size);
+		put(&writer, (const void *)sample->regs[4], sample->stack_size);
 		put_u64(&writer, sample->stack_size);
 	}
 	publish(&writer);

@@ -7,7 +7,7 @@
 
 struct shim_sample {
 	uint64_t ip, period;
-	uint64_t regs[9]; /* bx, cx, bp, sp, ip, r12 to r15 */
+	uint64_t regs[11]; /* bx, cx, di, bp, sp, ip, flags, r12 to r15 */
 	uint64_t stack_size;
 };
 void shim_write_sample(struct shim_thread *thread, const struct shim_sample *sample);

@@ -93,9 +93,10 @@ static void take_sample(struct shim_thread *thread, const siginfo_t *info, const
 	struct shim_sample sample = {
 		.ip = (uint64_t)regs[REG_RIP],
 		.period = (uint64_t)header->interval_ns * (1 + (uint64_t)info->si_overrun),
-		.regs = {(uint64_t)regs[REG_RBX], (uint64_t)regs[REG_RCX], (uint64_t)regs[REG_RBP],
-			 sp, (uint64_t)regs[REG_RIP], (uint64_t)regs[REG_R12],
-			 (uint64_t)regs[REG_R13], (uint64_t)regs[REG_R14], (uint64_t)regs[REG_R15]},
+		.regs = {(uint64_t)regs[REG_RBX], (uint64_t)regs[REG_RCX], (uint64_t)regs[REG_RDI],
+			 (uint64_t)regs[REG_RBP], sp, (uint64_t)regs[REG_RIP],
+			 (uint64_t)regs[REG_EFL], (uint64_t)regs[REG_R12], (uint64_t)regs[REG_R13],
+			 (uint64_t)regs[REG_R14], (uint64_t)regs[REG_R15]},
 		.stack_size = readable_stack(sp, header->stack_bytes),
 	};
 	follow_name(thread);

@@ -61,9 +61,11 @@ static void take_registers(struct cursor *cursor, struct perf_record *record)
 	/* In the order of the bits of PERF_RING_REGS_USER. */
 	record->regs.bx = take_u64(cursor);
 	record->cx = take_u64(cursor);
+	record->di = take_u64(cursor);
 	record->regs.bp = take_u64(cursor);
 	record->regs.sp = take_u64(cursor);
 	record->regs.ip = take_u64(cursor);
+	record->flags = take_u64(cursor);
 	record->regs.r12 = take_u64(cursor);
 	record->regs.r13 = take_u64(cursor);
 	record->regs.r14 = take_u64(cursor);
@@ -97,11 +99,11 @@ static void take_stack(struct cursor *cursor, struct perf_record *record)
 
 static void take_head(struct cursor *cursor, struct perf_record *record)
 {
+	record->id = take_u64(cursor);
 	record->ip = take_u64(cursor);
 	record->pid = take_u32(cursor);
 	record->tid = take_u32(cursor);
 	record->time = take_u64(cursor);
-	take_u64(cursor); /* cpu, reserved */
 }
 
 static void take_sample(struct cursor *cursor, struct perf_record *record)
@@ -119,15 +121,6 @@ static void take_switch_sample(struct cursor *cursor, struct perf_record *record
 	take_chain(cursor, record);
 	take_registers(cursor, record);
 	take_stack(cursor, record);
-}
-
-static void take_counter_sample(struct cursor *cursor, struct perf_record *record)
-{
-	record->id = take_u64(cursor);
-	record->ip = take_u64(cursor);
-	record->pid = take_u32(cursor);
-	record->tid = take_u32(cursor);
-	record->time = take_u64(cursor);
 }
 
 static void take_inode(struct cursor *cursor, struct perf_record *record)
@@ -202,7 +195,7 @@ static void take_body(struct cursor *cursor, struct perf_record *record)
 	}
 }
 
-/* The trailer of every record but samples: u32 pid, tid; u64 time; u32 cpu, reserved, or u64 id. */
+/* The trailer of every record but samples: u32 pid, tid; u64 time; u64 id. */
 enum { TRAILER_SIZE = 24 };
 
 static bool take_trailer(const uint8_t *bytes, size_t size, struct perf_record *record)
@@ -253,7 +246,7 @@ bool perf_record_parse_switch(const void *bytes, size_t size, struct perf_record
 
 bool perf_record_parse_counter(const void *bytes, size_t size, struct perf_record *record)
 {
-	return parse(bytes, size, record, take_counter_sample);
+	return parse(bytes, size, record, take_head);
 }
 
 bool perf_ring_map(const struct perf_source *source, int fd, size_t pages, struct perf_ring *ring)

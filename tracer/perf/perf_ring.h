@@ -14,33 +14,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What each sample holds; records of other types end with its TID, TIME and CPU
- * (attr.sample_id_all). */
-#define PERF_RING_SAMPLE_TYPE                                                    \
-	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | \
-	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |    \
+/* What each sample holds.  Events of a CPU share a ring (PERF_EVENT_IOC_SET_OUTPUT), so each record
+ * carries the id of its event: first in a sample, last in the others, behind its TID and TIME
+ * (attr.sample_id_all; perf_event_open(2), "sample_id"). */
+#define PERF_RING_SAMPLE_TYPE                                                           \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
+	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |           \
 	 PERF_SAMPLE_STACK_USER)
+
+/* What each sample of a page fault holds: the same, but for the address that was touched in place
+ * of the period. */
+#define PERF_RING_FAULT_TYPE ((PERF_RING_SAMPLE_TYPE & ~PERF_SAMPLE_PERIOD) | PERF_SAMPLE_ADDR)
 
 /* What each sample of a switch to another thread holds: the same without the period.  With
  * PERF_SAMPLE_PERIOD the kernel would make a sample of each single event, whatever its period
  * (perf_swevent_event in kernel/events/core.c). */
 #define PERF_RING_SWITCH_TYPE (PERF_RING_SAMPLE_TYPE & ~PERF_SAMPLE_PERIOD)
 
-/* What each sample of a hardware counter holds.  The events of a CPU share a ring
- * (PERF_EVENT_IOC_SET_OUTPUT), so each sample and each other record carries the id of its event:
- * first in a sample, last in the others (PERF_SAMPLE_IDENTIFIER; perf_event_open(2), "sample_id").
- * Not PERF_SAMPLE_PERIOD: the period is the one that was set, and with it a software event would
- * make a sample of each single event, whatever its period (perf_swevent_event in
- * kernel/events/core.c). */
+/* What each sample of a hardware counter holds.  Not PERF_SAMPLE_PERIOD: the period is the one that
+ * was set, and a software event would make a sample of each single event (above). */
 #define PERF_RING_COUNTER_TYPE \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
 
-/* The registers that unwinding needs, and those that tell a system call; the kernel writes them in
- * the order of their bits. */
-#define PERF_RING_REGS_USER                                                             \
-	(1ull << PERF_REG_X86_BX | 1ull << PERF_REG_X86_CX | 1ull << PERF_REG_X86_BP |  \
-	 1ull << PERF_REG_X86_SP | 1ull << PERF_REG_X86_IP | 1ull << PERF_REG_X86_R12 | \
-	 1ull << PERF_REG_X86_R13 | 1ull << PERF_REG_X86_R14 | 1ull << PERF_REG_X86_R15)
+/* The registers that unwinding needs, and those that tell the way back from a system call or a
+ * fault; the kernel writes them in the order of their bits. */
+#define PERF_RING_REGS_USER                                                                 \
+	(1ull << PERF_REG_X86_BX | 1ull << PERF_REG_X86_CX | 1ull << PERF_REG_X86_DI |      \
+	 1ull << PERF_REG_X86_BP | 1ull << PERF_REG_X86_SP | 1ull << PERF_REG_X86_IP |      \
+	 1ull << PERF_REG_X86_FLAGS | 1ull << PERF_REG_X86_R12 | 1ull << PERF_REG_X86_R13 | \
+	 1ull << PERF_REG_X86_R14 | 1ull << PERF_REG_X86_R15)
 
 /* One record.  Pointers point into the bytes that were parsed. */
 struct perf_record {
@@ -49,13 +51,14 @@ struct perf_record {
 	uint32_t pid, tid;
 	uint64_t time; /* CLOCK_MONOTONIC, ns; 0 where the record has none */
 
-	uint64_t id; /* of counters: of the event that was opened (the parent's, where inherited) */
+	uint64_t id; /* of the event that was opened (the parent's, where inherited) */
 
 	/* PERF_RECORD_SAMPLE */
-	uint64_t ip, period;
-	bool has_regs; /* false: the task was not in 64-bit user code; regs holds ip only */
+	uint64_t ip;
+	uint64_t period; /* of PERF_RING_FAULT_TYPE: the address that was touched */
+	bool has_regs;   /* false: the task was not in 64-bit user code; regs holds ip only */
 	struct unwind_regs regs;
-	uint64_t cx; /* where has_regs */
+	uint64_t cx, di, flags; /* where has_regs */
 	/* Where the kernel was, innermost first, with marks between (PERF_CONTEXT_…); callers in
 	 * the program are not asked for (attr.exclude_callchain_user). */
 	const uint64_t *chain;

@@ -65,22 +65,22 @@ static void add_trailer(struct maker *maker, uint32_t pid, uint32_t tid, uint64_
 {
 	add_pair(maker, pid, tid);
 	add_u64(maker, time);
-	add_pair(maker, 3, 0);
+	add_u64(maker, 33);
 }
 
 static void make_sample(struct maker *maker, uint64_t number, size_t stack_size, size_t used)
 {
 	begin_record(maker);
+	add_u64(maker, 34);
 	add_u64(maker, 0x401000 + number);
 	add_pair(maker, 10, 11);
 	add_u64(maker, 1000 + number);
-	add_pair(maker, 1, 0);
 	add_u64(maker, 500);
 	add_u64(maker, 2); /* a chain of the kernel's */
 	add_u64(maker, 0xffffffff81000000);
 	add_u64(maker, 0xffffffff82000000 + number);
 	add_u64(maker, PERF_SAMPLE_REGS_ABI_64);
-	for (uint64_t i = 0; i < 9; i++)
+	for (uint64_t i = 0; i < 11; i++)
 		add_u64(maker, 0x100 * (i + 1) + number);
 	add_u64(maker, stack_size);
 	for (size_t i = 0; i < stack_size; i++)
@@ -125,8 +125,10 @@ static void make_mapping(struct maker *maker, bool by_build_id)
 static void check_sample(const struct perf_record *record, uint64_t number, size_t used)
 {
 	const struct unwind_regs *regs = &record->regs;
-	const uint64_t values[] = {regs->bx,  record->cx, regs->bp,  regs->sp, regs->ip,
-				   regs->r12, regs->r13,  regs->r14, regs->r15};
+	const uint64_t values[] = {regs->bx,  record->cx, record->di,    regs->bp,
+				   regs->sp,  regs->ip,   record->flags, regs->r12,
+				   regs->r13, regs->r14,  regs->r15};
+	cr_assert_eq(record->id, 34);
 	cr_assert_eq(record->type, PERF_RECORD_SAMPLE);
 	cr_assert_eq(record->ip, 0x401000 + number);
 	cr_assert(record->pid == 10 && record->tid == 11);
@@ -135,7 +137,7 @@ static void check_sample(const struct perf_record *record, uint64_t number, size
 	cr_assert(record->has_regs);
 	cr_assert_eq(record->n_chain, 2);
 	cr_assert_eq(record->chain[1], 0xffffffff82000000 + number);
-	for (uint64_t i = 0; i < 9; i++)
+	for (uint64_t i = 0; i < 11; i++)
 		cr_assert_eq(values[i], 0x100 * (i + 1) + number);
 	cr_assert_eq(record->stack_size, used);
 	for (size_t i = 0; i < used; i++)
@@ -167,10 +169,10 @@ Test(perf_record, sample_without_registers)
 	struct maker maker;
 	struct perf_record record;
 	begin_record(&maker);
+	add_u64(&maker, 0);
 	add_u64(&maker, 0x1234);
 	add_pair(&maker, 1, 2);
 	add_u64(&maker, 3);
-	add_pair(&maker, 0, 0);
 	add_u64(&maker, 4);
 	add_u64(&maker, 0); /* no chain */
 	add_u64(&maker, PERF_SAMPLE_REGS_ABI_NONE);
@@ -188,7 +190,7 @@ Test(perf_record, mapping_with_inode)
 	struct perf_record record;
 	make_mapping(&maker, false);
 	cr_assert(perf_record_parse(maker.bytes, maker.size, &record));
-	cr_assert(record.pid == 10 && record.tid == 11 && record.time == 99);
+	cr_assert(record.pid == 10 && record.tid == 11 && record.time == 99 && record.id == 33);
 	cr_assert(record.start == 0x7f0000001000 && record.length == 0x3000);
 	cr_assert_eq(record.file_offset, 0x2000);
 	cr_assert(record.has_inode && record.inode == 4242);
@@ -287,7 +289,7 @@ Test(perf_record, used_stack_cannot_exceed_its_size)
 	cr_assert_not(perf_record_parse(maker.bytes, maker.size, &record));
 	uint64_t huge = UINT64_MAX - 7;
 	make_sample(&maker, 1, 64, 64);
-	memcpy(maker.bytes + 8 + 9 * 8 + 9 * 8, &huge, 8);
+	memcpy(maker.bytes + 8 + 9 * 8 + 11 * 8, &huge, 8);
 	cr_assert_not(perf_record_parse(maker.bytes, maker.size, &record));
 	make_sample(&maker, 1, 64, 64);
 	memcpy(maker.bytes + 8 + 5 * 8, &huge, 8); /* the length of the chain */

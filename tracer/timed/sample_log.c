@@ -4,9 +4,11 @@
 
 #include "base/array.h"
 #include "base/search.h"
+#include "profile/kernel_names.h"
 #include "tracer/process/module_file.h"
 #include "tracer/process/perf_maps.h"
 #include "tracer/timed/kernel_chains.h"
+#include "tracer/timed/late_ticks.h"
 #include "tracer/timed/python_samples.h"
 #include "tracer/timed/sample_store.h"
 #include "tracer/timed/schedule_rows.h"
@@ -42,6 +44,7 @@ struct sample_log {
 	struct module_files *files;
 	struct perf_maps *names; /* of code made at run time */
 	struct kernel_chains *chains;
+	struct late_ticks *late;
 	struct schedule *schedule;
 	struct usage_memory *memory;
 	struct python_stacks *python;
@@ -62,11 +65,12 @@ static bool create_parts(struct sample_log *log, struct kept_store *kept)
 	log->files = module_files_create();
 	log->names = perf_maps_create();
 	log->chains = kernel_chains_create(kept);
+	log->late = late_ticks_create();
 	log->schedule = schedule_create();
 	log->memory = usage_memory_create();
 	log->python = python_stacks_create();
-	return log->store && log->files && log->names && log->chains && log->schedule &&
-	       log->memory && log->python;
+	return log->store && log->files && log->names && log->chains && log->late &&
+	       log->schedule && log->memory && log->python;
 }
 
 struct sample_log *sample_log_create(struct profile *profile, struct kept_store *kept)
@@ -96,6 +100,7 @@ void sample_log_destroy(struct sample_log *log)
 	module_files_destroy(log->files);
 	perf_maps_destroy(log->names);
 	kernel_chains_destroy(log->chains);
+	late_ticks_destroy(log->late);
 	schedule_destroy(log->schedule);
 	usage_memory_destroy(log->memory);
 	python_stacks_destroy(log->python);
@@ -128,25 +133,21 @@ static void add_event(struct sample_log *log, const struct perf_record *record, 
 		note_failure(log, rf_error_no_memory());
 }
 
-/* The processor was in the kernel, or on the way out of it: a tick that comes while the kernel has
- * interrupts off is told when it goes back to the program, which still stands behind its system
- * call then. */
-static bool is_in_kernel(const struct sampler *sampler, const struct perf_record *record)
-{
-	const unsigned mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
-	return mode == PERF_RECORD_MISC_KERNEL ||
-	       (sampler->tells_switches && record->has_regs && record->cx == record->regs.ip);
-}
-
 static struct raw_sample raw_sample_of(const struct sampler *sampler,
 				       const struct perf_record *record)
 {
+	struct sample_log *log = sampler->log;
+	const unsigned mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	const bool kernel = mode == PERF_RECORD_MISC_KERNEL;
+	/* the fall-back sampler takes no part in the kernel's time */
+	const enum late_tick late =
+		kernel || !sampler->tells_switches ? LATE_NOT : late_ticks_tell(log->late, record);
 	return (struct raw_sample){
 		.regs = record->regs,
-		.chain = is_in_kernel(sampler, record)
-				 ? kernel_chains_add(sampler->log->chains, record->chain,
-						     record->n_chain)
+		.chain = kernel || late == LATE_CALL
+				 ? kernel_chains_add(log->chains, record->chain, record->n_chain)
 				 : 0,
+		.offset = late == LATE_FAULT ? KERNEL_FAULT : 0,
 		.in_call = record->has_regs && record->cx == record->regs.ip,
 		.has_stack = record->has_regs,
 		.stack_size = record->has_regs ? (uint16_t)record->stack_size : 0,

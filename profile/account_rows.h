@@ -49,6 +49,13 @@ struct profile_wait {
 	uint64_t others_ns; /* running time of all threads meanwhile, together */
 };
 
+/* Page faults with the same stack, those of the program's own code and of what the kernel did for
+ * it there; PROFILE_NONE: of no known frame. */
+struct profile_fault {
+	uint32_t frame;
+	uint64_t n; /* as samples tell it */
+};
+
 /* What waits are for, as far as their stacks tell it. */
 enum wait_kind {
 	WAITS_OTHER,
@@ -78,6 +85,11 @@ enum wait_kind {
 struct profile_sum_kernel {
 	uint32_t function, module, call;
 	uint64_t samples, time_ns; /* less what the samples cost */
+};
+/* Page faults, by the same. */
+struct profile_sum_fault {
+	uint32_t function, module;
+	uint64_t n;
 };
 /* Waits, by the same, and by what they are for. */
 struct profile_sum_wait {

@@ -137,8 +137,8 @@ struct account account_of(const struct profile *profile, const struct model *mod
 		const struct weights weights =
 			program_weights(profile, model, model_sample_cost(profile));
 		add_threads(profile, &account, &ran_s);
-		part(ran_s, &weights, !profile_get_fact(profile, "no_kernel_samples"),
-		     &account.user_s, &account.kernel_s);
+		account.samples_kernel = !profile_get_fact(profile, "no_kernel_samples");
+		part(ran_s, &weights, account.samples_kernel, &account.user_s, &account.kernel_s);
 		set_factors(profile, model, &account);
 		set_clock(profile, &account);
 		set_strip(profile, &account);
@@ -197,6 +197,16 @@ double *account_wait_times(const struct profile *profile)
 	return times;
 }
 
+double *account_page_faults(const struct profile *profile)
+{
+	double *faults = calloc(profile->n_functions + profile->n_modules + 1, sizeof(*faults));
+	for (size_t i = 0; faults && i < profile->n_sum_faults; i++) {
+		const struct profile_sum_fault *row = &profile->sum_faults[i];
+		faults[place_of(profile, row->function, row->module)] += (double)row->n;
+	}
+	return faults;
+}
+
 /* Each thread is parted as its own samples are, of which there may be few: what all threads'
  * samples say of the kernel's part is kept. */
 static void fit_kernel_times(struct account_thread *threads, size_t n, double kernel_s)
@@ -226,7 +236,6 @@ static struct account_thread thread_of(const struct profile_thread_time *time,
 
 struct account_thread *account_threads(const struct profile *profile, const struct account *account)
 {
-	const bool sees_kernel = !profile_get_fact(profile, "no_kernel_samples");
 	const size_t n = profile->n_thread_times;
 	struct weights *weights = calloc(profile->n_threads + 1, sizeof(*weights));
 	struct account_thread *threads = weights ? calloc(n + 1, sizeof(*threads)) : NULL;
@@ -238,7 +247,8 @@ struct account_thread *account_threads(const struct profile *profile, const stru
 	}
 	for (size_t i = 0; threads && i < n; i++)
 		threads[i] = thread_of(&profile->thread_times[i],
-				       &weights[profile->thread_times[i].thread], sees_kernel);
+				       &weights[profile->thread_times[i].thread],
+				       account->samples_kernel);
 	if (threads)
 		fit_kernel_times(threads, n, account->kernel_s);
 	free(weights);

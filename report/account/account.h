@@ -12,7 +12,8 @@
 #define ACCOUNT_STRIP 60
 
 struct account {
-	bool known; /* threads' times by switches; else what can be told without */
+	bool known;          /* threads' times by switches; else what can be told without */
+	bool samples_kernel; /* else functions have of the kernel's time what page faults take */
 	double wall_s, lives_s;
 	double user_s, kernel_s, waiting_s, runnable_s; /* NAN: not known */
 	/* By the clock: at least one thread ran; none, but one was ready; all waited.  NAN: not
@@ -35,10 +36,11 @@ struct account account_of(const struct profile *profile, const struct model *mod
 double account_serial_share(const struct profile *profile, const struct account *account,
 			    double *most);
 
-/* Kernel time and waits of the program's own functions, s, by place (function_index.h); to be
- * freed; NULL: no memory. */
+/* Kernel time and waits of the program's own functions, s, and their page faults, by place
+ * (function_index.h); to be freed; NULL: no memory. */
 double *account_kernel_times(const struct profile *profile);
 double *account_wait_times(const struct profile *profile);
+double *account_page_faults(const struct profile *profile);
 
 /* User and kernel time of a thread, as parts of what it ran: `share` of kernel samples. */
 struct account_thread {

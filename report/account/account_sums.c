@@ -10,6 +10,7 @@
 #include "report/account/own_function.h"
 #include "report/model/model_samples.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct summing {
@@ -95,6 +96,69 @@ static void merge_kernel(struct profile *profile)
 		rows[n].time_ns += rows[i].time_ns;
 	}
 	profile->n_sum_kernel = n + 1;
+}
+
+/* ---- page faults ---- */
+
+static int compare_faults(const void *a, const void *b)
+{
+	const struct profile_sum_fault *x = a, *y = b;
+	return rf_compare(x->function, y->function) ?: rf_compare(x->module, y->module);
+}
+
+static struct rf_error *add_faults(struct summing *summing)
+{
+	struct profile *profile = summing->profile;
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < profile->n_faults; i++) {
+		const struct profile_fault *fault = &profile->faults[i];
+		const uint32_t frame = own_frame(profile, summing->places, fault->frame);
+		struct profile_sum_fault row = {PROFILE_NONE, PROFILE_NONE, fault->n};
+		if (frame != PROFILE_NONE)
+			split_place(profile, summing->places[frame], &row.function, &row.module);
+		error = rf_array_add(profile->sum_faults, profile->n_sum_faults,
+				     profile->cap_sum_faults, row);
+	}
+	return error;
+}
+
+/* Where the kernel was not sampled, page faults are its time as long as one takes here, together no
+ * more than its time in all. */
+static struct rf_error *add_fault_times(struct profile *profile)
+{
+	const double cost = profile_number_fact(profile, "fault_cost_ns", 0);
+	double all = 0, kernel = 0;
+	struct rf_error *error = NULL;
+	for (size_t i = 0; i < profile->n_sum_faults; i++)
+		all += cost * (double)profile->sum_faults[i].n;
+	for (size_t i = 0; i < profile->n_thread_times; i++)
+		kernel += (double)profile->thread_times[i].ran_ns;
+	for (size_t i = 0; i < profile->n_samples; i++)
+		kernel -= (double)profile->samples[i].weight_ns;
+	const double each = all > kernel ? cost * fmax(kernel, 0) / all : cost;
+	for (size_t i = 0; !error && i < profile->n_sum_faults && each > 0; i++) {
+		const struct profile_sum_fault *fault = &profile->sum_faults[i];
+		const struct profile_sum_kernel row = {fault->function, fault->module, KERNEL_FAULT,
+						       0, (uint64_t)(each * (double)fault->n)};
+		error = rf_array_add(profile->sum_kernel, profile->n_sum_kernel,
+				     profile->cap_sum_kernel, row);
+	}
+	return error;
+}
+
+static void merge_faults(struct profile *profile)
+{
+	struct profile_sum_fault *rows = profile->sum_faults;
+	size_t n = 0;
+	if (!profile->n_sum_faults)
+		return;
+	qsort(rows, profile->n_sum_faults, sizeof(*rows), compare_faults);
+	for (size_t i = 1; i < profile->n_sum_faults; i++)
+		if (compare_faults(&rows[n], &rows[i]) == 0)
+			rows[n].n += rows[i].n;
+		else
+			rows[++n] = rows[i];
+	profile->n_sum_faults = n + 1;
 }
 
 /* ---- waits ---- */
@@ -360,12 +424,16 @@ struct rf_error *account_summarise(struct profile *profile)
 		return error;
 	struct summing summing = {.profile = profile, .places = profile_places_of_frames(profile)};
 	profile->n_sum_kernel = profile->n_sum_waits = profile->n_sum_calls = 0;
+	profile->n_sum_faults = 0;
 	summing.own = calloc(profile->n_frames + 1, sizeof(*summing.own));
 	error = summing.places && summing.own ? NULL : rf_error_no_memory();
 	for (uint32_t i = 0; !error && i < profile->n_frames; i++)
 		if (is_of_system(profile, summing.places, i))
 			summing.own[i] = summing.places[own_frame(profile, summing.places, i)];
-	error = error ?: add_kernel(&summing) ?: add_waits(&summing) ?: add_calls(&summing);
+	error = error ?: add_kernel(&summing) ?: add_faults(&summing) ?: add_waits(&summing)
+			?: add_calls(&summing);
+	merge_faults(profile);
+	error = error ?: add_fault_times(profile);
 	merge_kernel(profile);
 	merge_waits(profile);
 	free(summing.places);

@@ -45,16 +45,21 @@ bool account_moves_bytes(uint32_t number)
 const char *account_missing(const struct profile *profile, char *text, size_t size)
 {
 	const char *why = profile_get_fact(profile, "no_kernel_samples");
+	const double fault_ns = profile_number_fact(profile, "fault_cost_ns", 0);
+	char faults[96] = "";
+	if (fault_ns > 0)
+		snprintf(faults, sizeof(faults),
+			 " (but for page faults, at about %.1f µs each, as new pages take here)",
+			 fault_ns * 1e-3);
 	if (!profile->n_thread_times)
 		snprintf(text, size,
 			 "when threads ran and what they waited for: there are no "
 			 "records of switches between threads, only the kernel's sums");
 	else if (why)
-		snprintf(
-			text, size,
-			"which functions the kernel's time is of, and what waits of less than some "
-			"10 ms are for: %s",
-			why);
+		snprintf(text, size,
+			 "which functions the kernel's time is of%s, and what waits of less than "
+			 "some 10 ms are for: %s",
+			 faults, why);
 	else
 		return NULL;
 	return text;

@@ -39,6 +39,20 @@ static void put_wall(struct json_writer *out, const struct account *account)
 	put_end(out);
 }
 
+/* Those that functions have, and those of which none is known. */
+static void put_page_faults(struct json_writer *out, const struct profile *profile)
+{
+	double all = profile->n_sum_faults ? 0 : NAN, unknown = all;
+	for (size_t i = 0; i < profile->n_sum_faults; i++) {
+		const struct profile_sum_fault *row = &profile->sum_faults[i];
+		all += (double)row->n;
+		if (row->function == PROFILE_NONE && row->module == PROFILE_NONE)
+			unknown += (double)row->n;
+	}
+	put_real(out, "page_faults", all);
+	put_real(out, "unknown_page_faults", unknown);
+}
+
 void report_json_account(struct json_writer *out, const char *key, const struct report_view *view)
 {
 	const struct profile *profile = view->profile;
@@ -53,6 +67,7 @@ void report_json_account(struct json_writer *out, const char *key, const struct 
 	put_real(out, "runnable_s", account->runnable_s);
 	put_fact(out, profile, "minor_faults", "minor_faults");
 	put_fact(out, profile, "major_faults", "major_faults");
+	put_page_faults(out, profile);
 	put_fact(out, profile, "voluntary_switches", "voluntary_switches");
 	put_fact(out, profile, "involuntary_switches", "involuntary_switches");
 	put_fact(out, profile, "read_bytes", "read_bytes");

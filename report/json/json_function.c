@@ -124,12 +124,20 @@ static void put_account(struct json_writer *out, const struct report_view *view,
 	const bool kernel = f->place.bound == BOUND_KERNEL;
 	const double time_s = (double)f->time_ns * 1e-9,
 		     per_kernel = view->account->per_kernel_time;
+	/* without samples of the kernel that of page faults alone */
+	const bool kernel_told =
+		told && (view->account->samples_kernel || view->kernel_times[f->row] > 0);
 	put_real(out, "user_s", kernel ? 0 : time_s * view->account->per_user_time);
 	put_real(out, "kernel_s",
-		 kernel ? time_s * per_kernel
-		 : told ? view->kernel_times[f->row] * per_kernel
-			: NAN);
+		 kernel        ? time_s * per_kernel
+		 : kernel_told ? view->kernel_times[f->row] * per_kernel
+			       : NAN);
 	put_real(out, "waiting_s", kernel ? 0 : told ? view->wait_times[f->row] : NAN);
+	put_real(out, "page_faults",
+		 !profile->n_sum_faults ? NAN
+		 : kernel               ? 0
+		 : told                 ? view->page_faults[f->row]
+					: NAN);
 }
 
 static void put_place(const struct json_function_out *to, const struct model_function *f)

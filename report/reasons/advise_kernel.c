@@ -8,6 +8,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+/* System calls of one function are told as all where they are so many of them. */
+#define NEARLY_ALL 0.9
+
 static bool is_same_function(const struct profile_sum_kernel *kernel, uint32_t function,
 			     uint32_t module)
 {
@@ -162,20 +165,37 @@ static void advise_wait(struct advice *advice, const struct profile_sum_wait *wa
 
 /* ---- working ---- */
 
+/* " (73,000 of 73,200 faults)", or nothing. */
+static const char *put_faults(char *cell, size_t size, const struct profile *profile,
+			      const struct profile_sum_kernel *kernel)
+{
+	uint64_t all = 0, own = 0;
+	for (size_t i = 0; i < profile->n_sum_faults; i++) {
+		const struct profile_sum_fault *row = &profile->sum_faults[i];
+		all += row->n;
+		if (is_same_function(kernel, row->function, row->module))
+			own += row->n;
+	}
+	cell[0] = '\0';
+	if (own)
+		snprintf(cell, size, " (%s of %s faults)", ADVICE_COUNT((double)own),
+			 ADVICE_COUNT((double)all));
+	return cell;
+}
+
 static void advise_faults(struct advice *advice, const struct profile_sum_kernel *row)
 {
 	const struct profile *profile = advice->view->profile;
 	const double cost = (double)row->time_ns * 1e-9 * advice->wall_per_ran;
-	const double all = profile_number_fact(profile, "minor_faults", 0) +
-			   profile_number_fact(profile, "major_faults", 0);
+	char faults[64];
 	advice_offer(
 		advice, cost,
-		"%s of the wall time is in the kernel: page faults of %.60s, which touches new "
-		"pages "
-		"of memory (%s faults in all). What to try: keep memory and use it again, touch "
-		"less of it, or use larger pages (madvise with MADV_HUGEPAGE)",
-		ADVICE_SHARE(advice, cost), account_function(profile, row->function, row->module),
-		ADVICE_COUNT(all));
+		"%s%s of the wall time is in the kernel: page faults of %.60s, which touches new "
+		"pages of memory%s. What to try: keep memory and use it again, touch less of it, "
+		"or use larger pages (madvise with MADV_HUGEPAGE)",
+		advice->account.samples_kernel ? "" : "some ", ADVICE_SHARE(advice, cost),
+		account_function(profile, row->function, row->module),
+		put_faults(faults, sizeof(faults), profile, row));
 }
 
 static const char *try_for(uint32_t number)
@@ -234,6 +254,38 @@ static void advise_calls(struct advice *advice, const struct profile_sum_kernel 
 		     calls, try_for(row->call - KERNEL_CALLS));
 }
 
+/* Where the kernel was not sampled, what is not of page faults has no function; but who makes
+ * nearly all of the system calls is known. */
+static void advise_unsampled(struct advice *advice)
+{
+	const struct profile *profile = advice->view->profile;
+	const struct profile_sum_call *most = NULL;
+	double s = advice->account.kernel_s;
+	uint64_t all = 0, own = 0;
+	char calls[96];
+	for (size_t i = 0; i < profile->n_sum_kernel; i++)
+		if (profile->sum_kernel[i].call == KERNEL_FAULT)
+			s -= (double)profile->sum_kernel[i].time_ns * 1e-9;
+	for (size_t i = 0; i < profile->n_sum_calls; i++) {
+		all += profile->sum_calls[i].n;
+		most = !most || profile->sum_calls[i].n > most->n ? &profile->sum_calls[i] : most;
+	}
+	for (size_t i = 0; most && i < profile->n_sum_calls; i++)
+		if (profile->sum_calls[i].function == most->function &&
+		    profile->sum_calls[i].module == most->module)
+			own += profile->sum_calls[i].n;
+	if (!most || (double)own < NEARLY_ALL * (double)all)
+		return;
+	put_calls(calls, sizeof(calls), most);
+	advice_offer(advice, s * advice->wall_per_ran,
+		     "%s of the wall time is in the kernel, which may not be sampled here; %s of "
+		     "%s system calls are of %.60s, most of them %s%s. What to try: %s",
+		     ADVICE_SHARE(advice, s * advice->wall_per_ran), ADVICE_COUNT((double)own),
+		     ADVICE_COUNT((double)all),
+		     account_function(profile, most->function, most->module),
+		     call_name(KERNEL_CALLS + most->number), calls, try_for(most->number));
+}
+
 void advise_kernel(struct advice *advice)
 {
 	const struct profile *profile = advice->view->profile;
@@ -247,4 +299,6 @@ void advise_kernel(struct advice *advice)
 		else if (row->call >= KERNEL_CALLS)
 			advise_calls(advice, row);
 	}
+	if (!advice->account.samples_kernel)
+		advise_unsampled(advice);
 }

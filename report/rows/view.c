@@ -237,15 +237,18 @@ struct rf_error *report_with_view(const struct profile *profile,
 		.profile = profile, .model = &model, .options = options, .sort = options->sort};
 	const struct account account = account_of(profile, &model);
 	size_t *rank = report_rank(&view);
-	double *kernel = account_kernel_times(profile), *waits = account_wait_times(profile);
+	double *kernel = account_kernel_times(profile), *waits = account_wait_times(profile),
+	       *faults = account_page_faults(profile);
 	view.rank = rank;
 	view.account = &account;
 	view.kernel_times = kernel;
 	view.wait_times = waits;
-	error = rank && kernel && waits ? use(&view, context) : rf_error_no_memory();
+	view.page_faults = faults;
+	error = rank && kernel && waits && faults ? use(&view, context) : rf_error_no_memory();
 	free(rank);
 	free(kernel);
 	free(waits);
+	free(faults);
 	model_deinit(&model);
 	return error;
 }

@@ -33,8 +33,8 @@ struct report_view {
 	struct report_note *notes;
 	size_t n_notes, cap_notes;
 	const struct account *account; /* NULL for a machine */
-	/* Kernel time and waits of functions, s, by place; NULL for a machine. */
-	const double *kernel_times, *wait_times;
+	/* Kernel time and waits of functions, s, and page faults, by place; NULL for a machine. */
+	const double *kernel_times, *wait_times, *page_faults;
 	const struct diff *diff; /* NULL, or a comparison whose B this is */
 	size_t n_top;            /* of its pairs in the picture */
 };

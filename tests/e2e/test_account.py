@@ -18,8 +18,9 @@ from harness import functions, named, text
 from test_errors import as_nobody
 
 SHARE, SECONDS = 0.03, 0.005  # how far a time may be from the truth: the larger of both
-# What some hundred samples say of user and kernel time; of page faults 6 to 8 % are told as the program's (docs/account.md).
-SAMPLED = {"share": 0.1, "seconds": 0.025}
+# What some hundred samples say of user and kernel time, of which one stands for up to 4 ms.
+SAMPLED = {"share": 0.03, "seconds": 0.015}
+FAULT_PERIOD = 397  # faults that a sample of them stands for
 # What a thread waits for its turn on a machine that does something else besides.
 LATE = 0.015
 LIVES_SHARE = 0.01
@@ -35,6 +36,7 @@ CASES = {
     "sleep_in_8_threads": "sleep=100:8",
     "faults": "faults=100000",
     "faults_in_2_threads": "faults=40000:2",
+    "many_faults": "faults=400000",
     "lock_of_2_threads": "lock=100:2",
     "lock_of_8_threads": "lock=25:8",
     "line": "line=150000000:2",
@@ -199,6 +201,18 @@ def merged(truth, what, *keys):
     return sums
 
 
+def check_faults(check, report, truth):
+    """Page faults have functions: all but the last of each thread on each processor, before one more is sampled."""
+    account, total = report["run"]["account"], truth["total"]
+    open_n = FAULT_PERIOD * len(report["threads"]) * os.cpu_count()
+    true = sum(part["minor_faults"] for part in truth["parts"] if base(part) == "faults")
+    check.within("page_faults", account["page_faults"], true, total["all_minor_faults"] + 200)
+    check.within("unknown_page_faults", account["unknown_page_faults"], 0, min(open_n, account["page_faults"]))
+    if true:
+        check.within("page_faults of touch_pages", sum_of(functions(report, "touch_pages", "account"), "page_faults"),
+                     true - open_n, true + FAULT_PERIOD)
+
+
 def check_calls(check, report, truth):
     """Tolerance 0, in the counted run, which does the same."""
     for (name, function), true in merged(truth, "calls", "name", "function").items():
@@ -262,6 +276,7 @@ def test_account(t, parts):
     check_wall(check, account)
     check_wall_of(check, account, truth)
     check_counts(check, account, truth)
+    check_faults(check, result.json, truth)
     check_calls(check, result.json, truth)
     check_functions(check, result.json, truth)
     check_waits(check, result.json, truth)
@@ -315,6 +330,17 @@ def test_interpreter_lock(t):
 
 # ---- with fewer rights ----
 
+def check_kernel_of_faults(check, report, truth):
+    """Without samples of the kernel its time is told of functions with page faults alone, as far as a fault takes the
+    same here and there: of new pages that are given back it is more than half."""
+    kernel = {f["name"]: f["kernel_s"] for f in report["functions"] if f["kernel_s"] is not None}
+    true = sum(part["kernel_s"] for part in truth["parts"] if base(part) == "faults")
+    if true:
+        check.within("kernel_s of touch_pages", kernel.get("touch_pages"), 0.5 * true, 1.2 * true)
+    check.equal("kernel_s of read_blocks", kernel.get("read_blocks"), None)
+    check.within("sum of kernel_s", sum(kernel.values()), 0, report["run"]["account"]["kernel_s"] * 1.001)
+
+
 @pytest.mark.alone
 @pytest.mark.parametrize("parts", named({f"plain_user_{name}": parts for name, parts in SUMS.items()}))
 def test_plain_user(t, parts):
@@ -330,6 +356,8 @@ def test_plain_user(t, parts):
     missing = result.json["run"]["account"]["missing"]
     if int(text(PARANOID)) >= 2:
         assert missing and len(missing) > 10, f"nothing is said to be missing: {missing}"
+        check_kernel_of_faults(check, result.json, truth_of(result))
+    check_faults(check, result.json, truth_of(result))
     check_calls(check, result.json, truth_of(result))
     check.end(result)
 

@@ -2,13 +2,15 @@
 advice names it.  An expression says what counts as naming: many words are right, but it must be this problem.  No
 program has a function or a file whose name gives it away."""
 
+import json
 import os
 import re
 import time
 
 import pytest
 
-from harness import PROGRAMS
+from harness import PROGRAMS, text
+from test_errors import as_nobody
 
 FOLDER = os.path.join(PROGRAMS, "problems")
 LEAST = 18
@@ -88,16 +90,30 @@ def test_all_programs_are_asked_for():
 @pytest.mark.parametrize("name", NAMED)
 def test_no_name_gives_it_away(name):
     """An advice that holds no more than the names of the program and its functions does not name a problem."""
-    text = source(name)
-    own = re.findall(r"^(?:static )?(?:[\w:<>]+[ *&]+)+(\w+)\(", text, re.MULTILINE) + re.findall(r"def (\w+)", text)
+    code = source(name)
+    own = re.findall(r"^(?:static )?(?:[\w:<>]+[ *&]+)+(\w+)\(", code, re.MULTILINE) + re.findall(r"def (\w+)", code)
     told = " ".join([os.path.splitext(name)[0], *own]).replace("_", " ").lower()
-    assert own, text
+    assert own, code
     assert not re.search(NAMED[name], told), told
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_empty_words_name_nothing(name):
     assert not [words for words in EMPTY if re.search(NAMED[name], words)]
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("name", ["frames.c", "records.c", "listing.c"])
+def test_problems_of_a_plain_user(t, name):
+    """Who may not sample the kernel is told what it does all the same."""
+    prefix = as_nobody(t, t.work)
+    path = os.path.join(t.work, "report.json")
+    result = t.run([*prefix, t.rfprof_path, "-q", "--no-save", "--keep-roofs", "--traffic=none", "--json", path, *command(t, name)],
+                   env={"HOME": t.work, "XDG_CACHE_HOME": t.work})
+    assert result.status == 0, str(result)
+    advice = json.loads(text(path))["run"]["advice"]
+    assert re.search(NAMED[name], advice.lower()), advice
+    assert re.search(r"\d(,\d{3})+ ", advice), f"how often is not told: {advice}"
 
 
 @pytest.mark.alone

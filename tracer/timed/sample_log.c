@@ -158,6 +158,8 @@ static void arrive_sample(struct sample_log *log, const struct sampler *sampler,
 			  const struct perf_record *record)
 {
 	struct raw_sample sample = raw_sample_of(sampler, record);
+	if (sampler->skips_kernel && (sample.chain || sample.offset))
+		return;
 	sample.weight_ns = record->period;
 	/* Now and not when it is played: the code cache changes while the program runs. */
 	if (sampler->map)
@@ -215,6 +217,30 @@ void sample_log_switch(const struct sampler *sampler, const struct perf_record *
 	}
 	note_schedule(log, SCHEDULE_WAIT_SAMPLE, record, event.sample.wait);
 	add_event(log, record, &event);
+}
+
+void sample_log_fault(const struct sampler *sampler, const struct perf_record *record, uint64_t n)
+{
+	struct sample_log *log = sampler->log;
+	struct raw_sample sample = {
+		.regs = record->regs,
+		.weight_ns = n,
+		.has_stack = record->has_regs,
+		.stack_size = record->has_regs ? (uint16_t)record->stack_size : 0,
+	};
+	struct event event = {.kind = EVENT_FAULT};
+	if ((sampler->only_pid && record->pid != sampler->only_pid) || record->time > MOST)
+		return;
+	if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
+		late_ticks_add_fault(log->late, record);
+	if (sampler->map)
+		sample.regs.ip =
+			sampler->map(sampler->map_context, (pid_t)record->tid, sample.regs.ip);
+	event.sample.number = sample_store_add(log->store, &sample, record->stack);
+	if (event.sample.number == UINT32_MAX)
+		note_failure(log, rf_error_no_memory());
+	else
+		add_event(log, record, &event);
 }
 
 void sample_log_counter(void *context, const struct counter_sample *sample)
@@ -358,7 +384,7 @@ static void renew_store(struct sample_log *log)
 	size_t n = 0;
 	for (size_t i = 0; i < log->n_events; i++) {
 		struct event event = log->events[i];
-		if (event.kind == EVENT_SAMPLE || event.kind == EVENT_WAIT) {
+		if (event_has_sample(&event)) {
 			struct raw_sample sample;
 			sample_store_get(log->store, event.sample.number, &sample, log->stack);
 			event.sample.number = sample_store_add(fresh, &sample, log->stack);
@@ -440,7 +466,7 @@ void sample_log_complete_until(const struct sampler *sampler, uint64_t time)
 	schedule_play(log->schedule, time);
 	if (time - log->looked > LOOK_NS) {
 		schedule_look(log->schedule);
-		if (sampler->looks_at_waits)
+		if (sampler->skips_kernel)
 			look_at_waits(log, time);
 		usage_memory_look(log->memory);
 		log->looked = time;
@@ -499,6 +525,7 @@ struct rf_error *sample_log_finish(const struct sampler *sampler, const char *so
 	struct profile *profile = log->profile;
 	finish_schedule(log, sampler);
 	play_until(log, UINT64_MAX, NULL);
+	note_failure(log, sample_player_finish_faults(log->player, sampler->n_faults));
 	if (sampler->tells_switches) {
 		note_failure(log, sample_player_finish_waits(log->player));
 		note_failure(log, schedule_save(log->schedule, log->start, profile));

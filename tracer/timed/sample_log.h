@@ -24,6 +24,8 @@ void sample_log_destroy(struct sample_log *log);
 void sample_log_record(const struct sampler *sampler, const struct perf_record *record);
 /* Takes in a sample before a thread stops running (PERF_RING_SWITCH_TYPE). */
 void sample_log_switch(const struct sampler *sampler, const struct perf_record *record);
+/* Takes in a sample of a page fault (PERF_RING_FAULT_TYPE), which stands for `n` of them. */
+void sample_log_fault(const struct sampler *sampler, const struct perf_record *record, uint64_t n);
 /* Takes in a sample of a hardware counter: played among the others, so that its place is that of
  * the code which was mapped then; without its callers.  A counter_sample_fn; `sampler`: struct
  * sampler. */

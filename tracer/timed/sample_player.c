@@ -17,6 +17,7 @@ enum { MAX_FRAMES = 128, MAX_STACK = 1 << 16 };
 struct sample_player {
 	struct sample_sources sources;
 	struct wait_rows waits;
+	struct u64_map fault_rows; /* frame and 1 → row of the profile's faults */
 	struct mappings *mappings;
 	struct stack_reader *stacks; /* or NULL: not known */
 	struct profile *profile;
@@ -49,6 +50,7 @@ void sample_player_destroy(struct sample_player *player)
 	mappings_destroy(player->mappings);
 	stack_reader_destroy(player->stacks);
 	wait_rows_deinit(&player->waits);
+	u64_map_deinit(&player->fault_rows);
 	python_samples_deinit(&player->python);
 	free(player->places);
 	free(player);
@@ -351,6 +353,40 @@ static struct rf_error *play_sample(struct sample_player *player, const struct e
 				  raw.weight_ns);
 }
 
+static struct rf_error *add_faults(struct sample_player *player, uint32_t frame, uint64_t n)
+{
+	struct profile *to = player->profile;
+	const struct profile_fault row = {frame, n};
+	const uint32_t *known = u64_map_find(&player->fault_rows, frame + 1ull);
+	if (known) {
+		to->faults[*known].n += n;
+		return NULL;
+	}
+	if (!rf_array_push(to->faults, to->n_faults, to->cap_faults, row) ||
+	    !u64_map_set(&player->fault_rows, frame + 1ull, (uint32_t)to->n_faults - 1))
+		return rf_error_no_memory();
+	return NULL;
+}
+
+static struct rf_error *play_fault(struct sample_player *player, const struct event *event,
+				   const struct sample_store *store)
+{
+	struct raw_sample raw;
+	sample_store_get(store, event->sample.number, &raw, player->stack);
+	const uint32_t frame = unwind(player, event->pid, &raw);
+	return frame == PROFILE_NONE ? rf_error_no_memory()
+				     : add_faults(player, frame, raw.weight_ns);
+}
+
+struct rf_error *sample_player_finish_faults(struct sample_player *player, uint64_t n)
+{
+	const struct profile *profile = player->profile;
+	uint64_t told = 0;
+	for (size_t i = 0; i < profile->n_faults; i++)
+		told += profile->faults[i].n;
+	return n > told ? add_faults(player, PROFILE_NONE, n - told) : NULL;
+}
+
 static struct rf_error *play_counter(struct sample_player *player, const struct event *event)
 {
 	struct profile *profile = player->profile;
@@ -375,6 +411,8 @@ struct rf_error *sample_player_play(struct sample_player *player, const struct e
 		return play_sample(player, event, store);
 	case EVENT_WAIT:
 		return play_wait(player, event, store);
+	case EVENT_FAULT:
+		return play_fault(player, event, store);
 	case EVENT_COUNTER:
 		return play_counter(player, event);
 	case EVENT_MAPPING:

@@ -10,7 +10,8 @@
 
 enum event_kind {
 	EVENT_SAMPLE,
-	EVENT_WAIT, /* a sample before a thread stops running */
+	EVENT_WAIT,  /* a sample before a thread stops running */
+	EVENT_FAULT, /* a sample of a page fault */
 	EVENT_COUNTER,
 	EVENT_MAPPING,
 	EVENT_COMM,
@@ -40,6 +41,13 @@ struct event {
 		} parent;
 	};
 };
+
+/* Whether the event has a sample in the store. */
+static inline bool event_has_sample(const struct event *event)
+{
+	return event->kind == EVENT_SAMPLE || event->kind == EVENT_WAIT ||
+	       event->kind == EVENT_FAULT;
+}
 
 /* Where hardware events happened. */
 struct counter_place {
@@ -82,6 +90,9 @@ struct rf_error *sample_player_play(struct sample_player *player, const struct e
 /* The table of waits is complete: all has been played, and the schedule is finished.  Fails only
  * when memory is short. */
 struct rf_error *sample_player_finish_waits(struct sample_player *player);
+/* All has been played: of `n` page faults those that no sample stands for have no frame.  Fails
+ * only when memory is short. */
+struct rf_error *sample_player_finish_faults(struct sample_player *player, uint64_t n);
 /* Joins what Python was at to the samples that were played.  An error says that memory is short. */
 struct rf_error *sample_player_join_python(struct sample_player *player);
 

@@ -13,7 +13,7 @@
 
 struct raw_sample {
 	struct unwind_regs regs;
-	uint64_t weight_ns;
+	uint64_t weight_ns;   /* of a page fault: how many it stands for */
 	uint32_t chain;       /* where the kernel was (kernel_chains.h); 0: in the program */
 	uint32_t offset;      /* the same where it was told at once, with `cause`; else 0 */
 	uint32_t cause;       /* enum wait_cause */

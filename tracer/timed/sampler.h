@@ -62,11 +62,12 @@ struct sampler {
 	sampler_drain_fn *drain;
 	void *drain_context;
 	bool tells_switches; /* there are records of all switches between threads */
-	bool looks_at_waits; /* these are not sampled otherwise */
+	bool skips_kernel;   /* ticks in the kernel are not told; waits are looked at instead */
 	/* when the program was let go, before its execve, and when its end was seen; 0: not known
 	 */
 	uint64_t release_ns, end_ns;
 	struct usage usage; /* of the program, at its end */
+	uint64_t n_faults;  /* page faults, with those that were not sampled; 0: not known */
 	bool first_only; /* --no-children: the processes that the program starts are not sampled */
 	/* Of the backends. */
 	struct profile *profile;

@@ -9,6 +9,8 @@
  * sampled, another event of each CPU samples the stacks of threads that are about to be switched
  * from, each of the first ones, then some: a program may switch 100,000 times a second.
  *
+ * Page faults have an event of each CPU, too (fault_event.h).
+ *
  * Rate: three events share each ring.  The fastest starts at the execve; after some samples on any
  * CPU it is switched off and the next takes over.  So a run of 0.2 s has 200 samples, one of a
  * second a thousand, and a long run is hardly slowed down: a sample costs 2 us on hardware but was
@@ -26,6 +28,8 @@
 #include "base/small_file.h"
 #include "tracer/perf/perf_ring.h"
 #include "tracer/perf/refusal.h"
+#include "tracer/timed/fault_cost.h"
+#include "tracer/timed/fault_event.h"
 #include "tracer/timed/sample_cost.h"
 #include "tracer/timed/sample_log.h"
 
@@ -79,9 +83,10 @@ enum { STOPS = 8 };
 
 struct cpu_events {
 	int number;
-	int events[STAGES];     /* descriptors or -1; the last one has the ring */
-	uint64_t n_samples;     /* of this stage */
-	bool throttled;         /* in this stage */
+	int events[STAGES]; /* descriptors or -1; the last one has the ring */
+	uint64_t n_samples; /* of this stage */
+	bool throttled;     /* in this stage */
+	struct fault_event faults;
 	int waits[WAIT_STAGES]; /* descriptors or -1; the last one has the ring */
 	uint64_t n_waits;       /* samples of this stage */
 	struct perf_ring wait_ring;
@@ -101,6 +106,7 @@ struct perf_sampler {
 	struct pollfd *polls; /* n_cpus rings and the stop event */
 	int stage, wait_stage;
 	bool sees_kernel;
+	uint64_t max_rate;        /* the kernel's limit in samples a second; 0: not known */
 	uint64_t periods[STAGES]; /* ns */
 	uint64_t tick_ns;         /* a throttled event goes on at the next tick */
 };
@@ -218,6 +224,7 @@ static void cpu_events_destroy(struct cpu_events *cpu)
 	for (int i = 0; i < WAIT_STAGES; i++)
 		if (cpu->waits[i] >= 0)
 			close(cpu->waits[i]);
+	fault_event_close(&cpu->faults);
 	free(cpu);
 }
 
@@ -234,6 +241,8 @@ static struct rf_error *open_events(struct cpu_events *cpu, struct perf_sampler 
 		if (cpu->events[i] < 0)
 			return refused(errno);
 		sampler->sees_kernel = !attr.exclude_kernel;
+		if (i == LAST_STAGE)
+			fault_event_open(&cpu->faults, &attr, pid, number, sampler->max_rate);
 	}
 	return NULL;
 }
@@ -267,6 +276,7 @@ static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int num
 		cpu->events[i] = -1;
 	for (int i = 0; i < WAIT_STAGES; i++)
 		cpu->waits[i] = -1;
+	cpu->faults.event = -1;
 	cpu->number = number;
 	struct rf_error *error = open_events(cpu, sampler, pid, number);
 	if (error && error->errnum == ENODEV) { /* went off line */
@@ -322,12 +332,15 @@ static struct rf_error *map_largest_rings(struct perf_sampler *sampler)
 /* All events of a CPU write into the ring of the last one. */
 static struct rf_error *share_rings(const struct perf_sampler *sampler)
 {
-	for (size_t i = 0; i < sampler->n_cpus; i++)
+	for (size_t i = 0; i < sampler->n_cpus; i++) {
+		struct cpu_events *cpu = sampler->cpus[i];
 		for (int stage = 0; stage < LAST_STAGE; stage++)
-			if (ioctl(sampler->cpus[i]->events[stage], PERF_EVENT_IOC_SET_OUTPUT,
-				  sampler->cpus[i]->events[LAST_STAGE]) != 0)
+			if (ioctl(cpu->events[stage], PERF_EVENT_IOC_SET_OUTPUT,
+				  cpu->events[LAST_STAGE]) != 0)
 				return rf_error_errno(RF_EUNAVAILABLE, errno, NULL,
 						      "cannot share a ring between events");
+		fault_event_share(&cpu->faults, cpu->events[LAST_STAGE]);
+	}
 	return NULL;
 }
 
@@ -380,6 +393,12 @@ static void take_record(void *opaque, const void *bytes, size_t size)
 		sample_log_lost(context->sampler->base.log, 1);
 		return;
 	}
+	const struct fault_event *faults = &context->cpu->faults;
+	const bool is_fault = faults->event >= 0 && record.id == faults->id;
+	if (is_fault && record.type == PERF_RECORD_SAMPLE)
+		sample_log_fault(&context->sampler->base, &record, faults->period);
+	if (is_fault && record.type != PERF_RECORD_LOST)
+		return;
 	if (record.type == PERF_RECORD_SAMPLE) {
 		context->cpu->n_samples++;
 		record.period = weight_of(context->sampler, context->cpu, &record);
@@ -491,11 +510,11 @@ static struct sampler *perf_create(struct profile *profile, struct kept_store *k
 static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
-	const uint64_t max_rate = max_sample_rate();
+	sampler->max_rate = max_sample_rate();
 	sampler->tick_ns = tick_length();
 	for (int i = 0; i < STAGES; i++)
-		sampler->periods[i] =
-			sampler_perf_period(stages[i].period_ns, max_rate, sampler->tick_ns);
+		sampler->periods[i] = sampler_perf_period(stages[i].period_ns, sampler->max_rate,
+							  sampler->tick_ns);
 	struct rf_error *error = open_all_cpus(sampler, pid);
 	if (!error)
 		error = map_largest_rings(sampler);
@@ -503,7 +522,7 @@ static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 		error = share_rings(sampler);
 	for (size_t i = 0; !error && i < sampler->n_cpus; i++)
 		open_waits(sampler->cpus[i], sampler, pid);
-	base->looks_at_waits = !sampler->sees_kernel;
+	base->skips_kernel = !sampler->sees_kernel;
 	sampler->polls = calloc(sampler->n_cpus + 1, sizeof(*sampler->polls));
 	if (!error && !sampler->polls)
 		error = rf_error_no_memory();
@@ -527,6 +546,7 @@ static void disable_all(struct perf_sampler *sampler)
 			ioctl(sampler->cpus[i]->events[stage], PERF_EVENT_IOC_DISABLE, 0);
 		for (int stage = 0; stage < WAIT_STAGES; stage++)
 			ioctl(sampler->cpus[i]->waits[stage], PERF_EVENT_IOC_DISABLE, 0);
+		fault_event_stop(&sampler->cpus[i]->faults);
 	}
 }
 
@@ -536,8 +556,10 @@ static struct rf_error *perf_finish(struct sampler *base)
 	disable_all(sampler);
 	sampler_stop_reader(base);
 	drain(sampler);
-	for (size_t i = 0; i < sampler->n_cpus; i++)
-		sample_log_lost(sampler->base.log, sampler->cpus[i]->ring.broken);
+	for (size_t i = 0; i < sampler->n_cpus; i++) {
+		sample_log_lost(base->log, sampler->cpus[i]->ring.broken);
+		base->n_faults += fault_event_count(&sampler->cpus[i]->faults);
+	}
 	/* now, so that the program's start need not wait for it */
 	struct perf_event_attr attr = event_attributes(sampler->periods[0]);
 	attr.exclude_kernel = attr.exclude_callchain_kernel = !sampler->sees_kernel;
@@ -546,6 +568,8 @@ static struct rf_error *perf_finish(struct sampler *base)
 		profile_set_fact(
 			base->profile, "no_kernel_samples",
 			"kernel.perf_event_paranoid is 2 or more, and there is no CAP_PERFMON");
+	if (!sampler->sees_kernel && base->n_faults)
+		profile_set_fact(base->profile, "fault_cost_ns", "%" PRIu64, fault_cost_ns());
 	profile_set_fact(base->profile, "sample_cost_ns", "%" PRIu64,
 			 sample_cost_ns(&attr, has_few_samples(sampler)));
 	return sample_log_finish(base, sampler_perf.name, sampler->periods[sampler->stage]);

@@ -67,7 +67,7 @@ static void read_stacks(void *context, FILE *answer)
 	struct stack_reader *reader = context;
 	for (size_t i = 0; i < reader->batch.n_events; i++) {
 		const struct event *event = &reader->batch.events[i];
-		if (event->kind == EVENT_SAMPLE || event->kind == EVENT_WAIT)
+		if (event_has_sample(event))
 			answer_sample(reader, event, answer);
 		else /* without memory stacks end early */
 			rf_error_destroy(mappings_play(reader->batch.mappings, event));

@@ -61,10 +61,11 @@ OWN void read_blocks(struct part *part, struct truth *truth)
 	free(block);
 }
 
-/* One store for each page that is new: nearly all of the time is the kernel's, which clears it. */
+/* One store for each page that is new, and one more when it is there: the second says what the first takes by itself. */
 OWN void touch_pages(struct part *part, struct truth *truth)
 {
 	struct meter meter = start();
+	double own = 0;
 
 	for (long done = 0, pages; done < part->amount; done += pages) {
 		pages = part->amount - done < BATCH ? part->amount - done : BATCH;
@@ -75,9 +76,17 @@ OWN void touch_pages(struct part *part, struct truth *truth)
 		madvise((void *) memory, (size_t) pages * PAGE, MADV_NOHUGEPAGE);
 		for (long i = 0; i < pages; i++)
 			memory[i * PAGE] = 1;
+		own -= now(CLOCK_THREAD_CPUTIME_ID);
+		for (long i = 0; i < pages; i++) {
+			memory[i * PAGE] = 1;
+			__builtin_ia32_lfence(); /* none begins before the last one has ended, as behind a fault */
+		}
+		own += now(CLOCK_THREAD_CPUTIME_ID);
 		munmap((void *) memory, (size_t) pages * PAGE);
 	}
 	add_piece(truth, KERNEL, &meter);
+	truth->cpu[KERNEL] -= 2 * own;
+	truth->cpu[USER] += 2 * own;
 	long batches = (part->amount + BATCH - 1) / BATCH;
 
 	add_calls(truth, "mmap", __func__, batches, 0);

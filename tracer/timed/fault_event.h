@@ -1,0 +1,26 @@
+/* Page faults of the program, one of some sampled with its stack: an event of a processor, whose
+ * records go into the ring of another one.  A plain user has those of the program's own code, who
+ * may sample the kernel also those that the kernel has on its behalf. */
+#pragma once
+
+#include "tracer/perf/perf_source.h"
+
+#include <stdbool.h>
+
+struct fault_event {
+	int event;       /* descriptor, or -1 */
+	uint64_t id;     /* of its records */
+	uint64_t period; /* faults that a sample stands for */
+};
+
+/* Opens the event, like one that samples time but for what it counts, for `pid` and its children on
+ * `cpu`, from the execve on; no more samples come than `max_rate` a second (0: any number).  No run
+ * fails for want of it: there are no faults by function then. */
+void fault_event_open(struct fault_event *fault, const struct perf_event_attr *like, pid_t pid,
+		      int cpu, uint64_t max_rate);
+/* Its records go into the ring of `event`. */
+void fault_event_share(struct fault_event *fault, int event);
+void fault_event_stop(const struct fault_event *fault);
+/* All faults so far, with those without a sample. */
+uint64_t fault_event_count(const struct fault_event *fault);
+void fault_event_close(struct fault_event *fault);

@@ -2,13 +2,14 @@
  *
  * Behind a system call RCX is the address that it returns to (the instruction `syscall`).  Behind a
  * fault the flag RF is set until the instruction has been done that faulted: the processor sets it
- * in the flags that a fault saves, and clears it behind each instruction (AMD64 Architecture
- * Programmer's Manual 2, 3.1.6 and 8.3; Intel SDM 3B, 18.3.1.1).  So a tick that finds the program
+ * in the flags that a fault saves, and clears it behind each instruction (resume flag in AMD64
+ * Architecture Programmer's Manual 2 and Intel SDM 3).  So a tick that finds the program
  * there came before it could go on.
  *
  * Instructions that are repeated are another matter: RF stays set to their end, and processors of
  * Intel set it, too, when they are interrupted.  They are the kernel's where they were seen to
- * fault, and stand at the beginning of a page: so do one in 64 or less of the other samples. */
+ * fault, and stand at the beginning of a page.  One in 64 samples of the instruction's own work may
+ * stand there, too. */
 #include "tracer/timed/late_ticks.h"
 
 #include "base/u64_map.h"

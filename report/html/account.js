@@ -14,6 +14,13 @@ function busyText(account) {
 		? `${account.busy_processors.toFixed(1)} of ${account.usable_processors} processor${account.usable_processors === 1 ? "" : "s"} busy` : null;
 }
 
+/* The command that the line of advice ends with is for terminals: here it is a link. */
+function adviceLine(profile) {
+	const [said, command] = profile.run.advice.split(" What to try: rfprof report -f ");
+	const f = command === undefined ? null : profile.functions.find(f => command === f.name || command === `'${f.name}'`);
+	return element("p", {class: "advice"}, "→ ", f ? said : profile.run.advice, f ? element("a", {href: `#f${f.index}`}, " What to try") : null);
+}
+
 function partsBar(account, parts) {
 	const sum = parts.reduce((all, part) => all + account[part[1]], 0);
 	return element("div", {class: "parts", role: "img", "aria-label": parts.map(([name, key]) => `${name} ${formatSeconds(account[key])}`).join(", ")},
@@ -51,7 +58,7 @@ function accountSection(profile) {
 	const parts = PARTS.filter(part => known(account[part[1]]) && account[part[1]] > 0);
 	const threads = (profile.threads || []).length;
 	return element("section", {class: "account", "aria-label": "Wall time"},
-		run.advice ? element("p", {class: "advice"}, "→ ", run.advice) : null,
+		run.advice ? adviceLine(profile) : null,
 		partsBar(account, parts),
 		element("p", {class: "legend"}, ...parts.map(([name, key, means]) => element("span", {title: means}, element("i", {class: `part-${name}`}),
 			`${name} ${formatSeconds(account[key])}`)), threads > 1 ? element("span", {class: "note"}, `of ${threads} threads together`) : null),

@@ -63,8 +63,32 @@ function intensityAt(f, level, direction) {
 	return bytes === null ? null : bytes > 0 ? f.flop / bytes : Infinity;
 }
 
+/* What the plot counts: flop per byte and second, or instructions, which every program has. */
+const PLANES = {
+	flop: {text: "flop", unit: "GFLOP/s", per: "flop"},
+	instructions: {text: "instructions", unit: "Ginstructions/s", per: "instructions"},
+};
+
+/* The plane that shows most time as points. */
+function planeOf(profile) {
+	const placed = profile.functions.filter(f => f.point_unit);
+	const sum = rows => rows.reduce((all, f) => all + f.time_s, 0);
+	const flop = sum(placed.filter(f => f.point_unit === "GFLOP/s"));
+	return placed.some(f => f.instructions > 0) && flop < 0.25 * sum(placed) ? "instructions" : "flop";
+}
+
+/* By its instructions: per byte, and per second. */
+function placeByInstructions(f, level, direction) {
+	const bytes = bytesAt(f, level, direction);
+	if (bytes === null || !(f.instructions > 0) || !(f.elapsed_s > 0) || !f.point_unit)
+		return null;
+	return {strip: false, x: bytes > 0 ? f.instructions / bytes : Infinity, y: f.instructions / f.elapsed_s * 1e-9};
+}
+
 /* Where it stands: in the plot (flop per byte, GFLOP/s), in the strip (share of its roof), or nowhere (null). */
-function placeOf(f, level, direction) {
+function placeOf(f, level, direction, plane = "flop") {
+	if (plane === "instructions")
+		return placeByInstructions(f, level, direction);
 	if (f.point_unit === "GFLOP/s") {
 		const x = intensityAt(f, level, direction);
 		return x === null || !(f.gflops > 0) ? null : {strip: false, x, y: f.gflops};
@@ -112,7 +136,7 @@ function isAsMeasured(theory, measured) {
 /* The lines that found no room for their label, and what theory is not known of, in words. */
 function linesText(marks, unplaced) {
 	const has = drawn => !drawn.length || drawn.some(line => line.style === "theory" || (line.note || "").includes("= theory"));
-	const lacking = [has(marks.peaks) ? null : "arithmetic", has(marks.roofs) ? null : "this level's bandwidth"].filter(Boolean);
+	const lacking = [!marks.byFlop || has(marks.peaks) ? null : "arithmetic", has(marks.roofs) ? null : "this level's bandwidth"].filter(Boolean);
 	return [unplaced.length ? `Lines without a label: ${unplaced.join("; ")}.` : null,
 		lacking.length ? `Theory is not known here of ${lacking.join(" and ")}.` : null].filter(Boolean).join(" ");
 }
@@ -141,6 +165,12 @@ function peaksOf(profile, precision, threads) {
 	if (known(peak.theory) && !isAsMeasured(peak.theory, peak.gflops))
 		found.push({rate: peak.theory, top: false, text: "theory", style: "theory"});
 	return found;
+}
+
+/* What a processor can issue at most, as the only flat roof of that plane. */
+function issueRoofs(profile, threads) {
+	const {issue_width: width, clock_ghz: clock} = profile.machine;
+	return known(width) && known(clock) ? [{rate: width * clock * threads, top: true, text: `issue, ${significant(width)} a cycle`}] : [];
 }
 
 /* Functions of the earlier profile by module and name. */

@@ -1,7 +1,7 @@
 /* A function's own page. */
 
 const LOOP_FIELDS = ["parent", "start_offset", "end_offset", "header_offset", "turns", "instructions", "flop", "load_bytes",
-	"store_bytes", "time_s", "samples", "l2_bytes", "l3_bytes", "mem_read_bytes", "mem_write_bytes", "inlined"];
+	"store_bytes", "time_s", "samples", "l2_bytes", "l3_bytes", "mem_read_bytes", "mem_write_bytes", "inlined", "line"];
 const CODE_FIELDS = ["offset", "text", "executions", "time_ns", "flop", "ls_bytes", "mem_bytes", "inlined"];
 const ROWS_AT_ONCE = 200;
 
@@ -72,7 +72,7 @@ function pageFacts(f, detail) {
 	const threads = known(f.threads) ? significant(f.threads) : DASH;
 	const ipc = detail.metrics ? detail.metrics.ipc : null;
 	return element("dl", {class: "facts"},
-		fact("User time", timeMark(f) + formatSeconds(f.time_s), `${formatShare(f.share)} · ${formatCount(f.samples)} samples${runsText(detail.time_runs_s)}`),
+		fact(boundOf(f) === "kernel" ? "Kernel time" : "User time", timeMark(f) + formatSeconds(f.time_s), `${formatShare(f.share)} · ${formatCount(f.samples)} samples${runsText(detail.time_runs_s)}`),
 		fact("Speed", rateText(f), known(f.roof) ? `roof ${significant(f.roof)}` : null),
 		fact(f.above_roof ? "Above its roof" : "Below its roof", belowText(f), known(f.headroom_s) ? `up to ${formatSeconds(f.headroom_s)} to gain` : null),
 		fact("Flop", formatCount(f.flop), f.flop > 0 ? f.precision : null),
@@ -89,7 +89,7 @@ function pageWhy(f, detail) {
 	const head = element("p", {class: "verdict"}, boundMark(f), element("b", {}, boundPhrase(f)), `: ${BOUNDS[boundOf(f)].means}.`);
 	const roof = known(f.ceiling_gflops) && known(f.roof_gflops) && f.ceiling_gflops < 0.97 * f.roof_gflops
 		? element("p", {}, `Its mix of instructions reaches at most ${significant(f.ceiling_gflops)} GFLOP/s; the roof is ${significant(f.roof_gflops)}.`) : null;
-	return section(f.above_roof ? "Above its roof" : f.distance > 1.1 || !known(f.distance) ? "Why it is below the roof" : "At its roof", head, roof, list);
+	return section(!known(f.distance) ? "What it is" : f.above_roof ? "Above its roof" : f.distance > 1.1 ? "Why it is below the roof" : "At its roof", head, roof, list);
 }
 
 function pageLevels(f, detail) {
@@ -133,11 +133,12 @@ function pageLoops(f, detail, goTo) {
 	if (!detail.loops || !detail.loops.length)
 		return null;
 	const loops = loopTree(detail.loops.map(row => withFields(row, LOOP_FIELDS)));
-	const columns = [{title: "loop (offsets)", word: true}, {title: "turns", help: "times that its header ran"},
+	const columns = [{title: "loop", word: true, help: "source line of its header; offsets where that is not known"}, {title: "turns", help: "times that its header ran"},
 		{title: "per turn around", help: "turns for each turn of the loop around it"}, {title: "time"}, {title: "of the function"},
 		{title: "flop"}, {title: "loaded, stored"}, {title: "memory"}, {title: "flop/byte", help: "by what it loads and stores"}];
 	const table = growingTable("loops", columns, loops, loop => {
-		const name = element("button", {type: "button", class: "link", click: () => goTo(loop)}, `${formatHex(loop.start_offset)}–${formatHex(loop.end_offset)}`);
+		const name = element("button", {type: "button", class: "link", click: () => goTo(loop)}, loop.line || `${formatHex(loop.start_offset)}–${formatHex(loop.end_offset)}`);
+		name.title = `offsets ${formatHex(loop.start_offset)}–${formatHex(loop.end_offset)}`;
 		const first = element("td", {class: "word"}, loop.depth ? element("span", {class: "branch"}, "└ ") : null, name,
 			loop.inlined ? element("span", {class: "note"}, ` in ${shortenMiddle(loop.inlined, 40)}`) : null);
 		first.style.paddingInlineStart = `${0.6 + 1.3 * Math.min(loop.depth, 12)}em`;
@@ -252,7 +253,7 @@ function levelMarks(f, app) {
 		links.push({from: points[i - 1].place, to: points[i].place, style: "levels"});
 	const own = level => (f.levels || []).find(row => row.level === level && known(row.bandwidth_gbytes_per_s));
 	const roofs = app.levels.filter(own).map(level => ({level, rate: own(level).bandwidth_gbytes_per_s, text: `${level}, its mix`, chosen: level === f.level}));
-	return {points, links, roofs: roofs.length ? roofs : roofsOf(app.profile, app.levels, {level: f.level, direction: app.state.direction, threads}),
+	return {points, links, byFlop: true, unit: "GFLOP/s", roofs: roofs.length ? roofs : roofsOf(app.profile, app.levels, {level: f.level, direction: app.state.direction, threads}),
 		peaks: peaksOf(app.profile, f.precision || app.profile.main_precision, threads),
 		xLabel: `flop per byte moved at each level · peaks of ${threads} thread${threads === 1 ? "" : "s"}`};
 }
@@ -276,7 +277,7 @@ function showFunction(holder, f, app) {
 			element("p", {class: "note"}, [f.module, source].filter(Boolean).map(text => shortenMiddle(text, 120)).join(" · "))),
 		pageFacts(f, detail),
 		element("div", {class: hasPlot ? "beside" : null}, hasPlot ? plotHolder : null, element("div", {}, pageWhy(f, detail), pageCompared(f, app))),
-		pageLevels(f, detail), pageWork(detail), pageLoops(f, detail, goTo), pageObjects(detail), pageThreads(f, detail), code,
+		pageLevels(f, detail), pageWork(detail), pageLoops(f, detail, goTo), pageObjects(detail), pageCalls(f, app.calls), pageThreads(f, detail), code,
 	].filter(Boolean));
 	if (!hasPlot)
 		return null;

@@ -10,11 +10,13 @@
 #include "base/text.h"
 #include "report/account/account.h"
 #include "report/html/html_assets.h"
+#include "report/html/html_calls.h"
 #include "report/html/html_data.h"
 #include "report/json/json_writer.h"
 #include "report/reasons/advice.h"
 #include "report/reasons/reasons.h"
 #include "report/reasons/words.h"
+#include "report/rows/code_names.h"
 #include "report/rows/view.h"
 #include "report/svg/svg.h"
 
@@ -24,6 +26,7 @@
 
 #define STATIC_REASONS 5 /* functions whose reasons are told without scripts */
 #define STATIC_ROWS 200  /* of the table that is there without scripts */
+#define NAME_COLUMNS 60
 
 /* ---- what is there without scripts ---- */
 
@@ -63,48 +66,66 @@ static void write_between(FILE *out, const char *before, const char *text, const
 	fputs(after, out);
 }
 
-static void write_number_cell(FILE *out, double value, const char *unit)
+static void write_number_cell(FILE *out, const char *style, double value, const char *unit)
 {
 	char number[TEXT_NUMBER];
-	fprintf(out, "<td>%s%s</td>", text_number(number, value), isfinite(value) ? unit : "");
+	fprintf(out, "<td class=\"%s\">%s%s</td>", style, text_number(number, value),
+		isfinite(value) ? unit : "");
 }
 
-static void write_row(const struct report_view *view, const struct model_function *f, FILE *out)
+/* What holds it, in the words of the reasons. */
+static struct rf_error *write_held(const struct report_view *view, const struct model_function *f,
+				   FILE *out)
 {
-	char intensity[64], distance[64], words[64];
+	char *text = NULL, *first = NULL, words[64];
+	struct rf_error *error = report_reasons_text(view, f, &text, &first);
+	write_between(out, "<td class=\"word held\">",
+		      first ? first : report_bound_words(&f->place, words, sizeof(words)), "</td>");
+	free(text);
+	free(first);
+	return error;
+}
+
+static struct rf_error *write_row(const struct report_view *view, const struct model_function *f,
+				  size_t rank, FILE *out)
+{
 	const struct model_place *place = &f->place;
-	const bool counted = f->tally.instructions > 0;
-	write_between(out, "<tr><th scope=\"row\">", f->name, "</th><td class=\"word\">");
-	write_between(out, "", f->module, "</td>");
-	write_number_cell(out, (double)f->time_ns * 1e-9, " s");
-	fprintf(out, "<td>%.1f %%</td>", 100 * f->share);
-	write_number_cell(out,
-			  counted && f->elapsed_s > 0 ? (double)f->tally.flop * 1e-9 / f->elapsed_s
-						      : NAN,
-			  "");
-	report_put_intensity(intensity, counted ? report_intensity(view, f) : NAN);
-	write_between(out, "<td>", intensity, "</td><td class=\"word\">");
-	fprintf(out, "%s%s%s</td>", report_bound_words(place, words, sizeof(words)),
-		place->level[0] ? place->traced ? " " : " ~" : "", place->level);
-	write_between(out, "<td>", report_put_of_roof(distance, "", place->distance), "</td>");
-	write_number_cell(out, place->headroom_s, " s");
+	const bool placed = place->distance > 0 && isfinite(place->distance);
+	char *name = text_shorten(f->name, NAME_COLUMNS), unit[32], of_roof[64];
+	if (!name)
+		return rf_error_no_memory();
+	fprintf(out, "<tr><td class=\"rank\">%zu</td>", rank + 1);
+	write_number_cell(out, "time", (double)f->time_ns * 1e-9, " s");
+	fprintf(out, "<td class=\"share\">%.1f %%</td>", 100 * f->share);
+	write_between(out, "<th scope=\"row\">", name, " <span class=\"module\">");
+	write_between(out, "", f->module, "</span></th>");
+	free(name);
+	snprintf(unit, sizeof(unit), " %s",
+		 place->axis == AXIS_NONE ? "" : report_point_unit(place->axis));
+	write_number_cell(out, "rate", place->axis == AXIS_NONE ? NAN : place->point, unit);
+	write_between(out, "<td class=\"distance\">",
+		      report_put_of_roof(of_roof, "", placed ? place->distance : NAN), "</td>");
+	struct rf_error *error = write_held(view, f, out);
+	write_number_cell(out, "headroom", place->headroom_s, " s");
 	fputs("</tr>\n", out);
+	return error;
 }
 
-static void write_table(const struct report_view *view, FILE *out)
+static struct rf_error *write_table(const struct report_view *view, FILE *out)
 {
-	fputs("<table>\n<thead><tr><th scope=\"col\">function</th><th scope=\"col\">module</th>"
-	      "<th scope=\"col\">time</th><th scope=\"col\">share</th><th "
-	      "scope=\"col\">GFLOP/s</th>"
-	      "<th scope=\"col\">flop/byte</th><th scope=\"col\">bound by</th><th "
-	      "scope=\"col\">of roof</th>"
-	      "<th scope=\"col\">headroom</th></tr></thead>\n<tbody>\n",
-	      out);
-	for (size_t i = 0; i < view->n_rank && i < STATIC_ROWS; i++)
-		write_row(view, &view->model->functions[view->rank[i]], out);
-	fputs("</tbody>\n</table>\n", out);
+	static const char *const columns[] = {
+		"#", "time", "%", "function", "speed", "of roof", "held back by", "could save"};
+	struct rf_error *error = NULL;
+	fputs("<div class=\"scroll\"><table class=\"functions\">\n<thead><tr>", out);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		fprintf(out, "<th scope=\"col\">%s</th>", columns[i]);
+	fputs("</tr></thead>\n<tbody>\n", out);
+	for (size_t i = 0; !error && i < view->n_rank && i < STATIC_ROWS; i++)
+		error = write_row(view, &view->model->functions[view->rank[i]], i, out);
+	fputs("</tbody>\n</table></div>\n", out);
 	if (view->n_rank > STATIC_ROWS)
 		fprintf(out, "<p>The first %d of %zu functions.</p>\n", STATIC_ROWS, view->n_rank);
+	return error;
 }
 
 static struct rf_error *write_reasons(const struct report_view *view,
@@ -177,9 +198,8 @@ static struct rf_error *write_static(const struct report_view *view, const char 
 		text_number(number, (double)view->model->time_ns * 1e-9));
 	error = error ?: write_picture(view, out);
 	fputs("</figure>\n<h2>Functions</h2>\n", out);
-	write_table(view, out);
-	if (!error)
-		error = write_all_reasons(view, out);
+	error = error ?: write_table(view, out);
+	error = error ?: write_all_reasons(view, out);
 	write_notes(view, out);
 	fputs("</main>\n", out);
 	return error;
@@ -204,14 +224,15 @@ static void write_head(const char *program, FILE *out)
 struct rf_error *report_html(const struct report_view *view, FILE *stream)
 {
 	char *program = report_program(view->profile);
-	write_head(program ? program : "?", stream);
+	const char *name = report_base_name(program ? program : "?");
+	write_head(name, stream);
 	fputs("<div id=\"app\" hidden></div>\n", stream);
-	struct rf_error *error = write_static(view, program ? program : "?", stream);
+	struct rf_error *error = write_static(view, name, stream);
 	free(program);
 	if (!error)
 		error = html_write_data(view, stream);
 	if (!error)
-		error = html_write_compared(view, stream);
+		error = html_write_compared(view, stream) ?: html_write_calls(view, stream);
 	if (!error)
 		fprintf(stream, "<script>%s</script>\n<script>%s</script>\n</body>\n</html>\n",
 			html_library, html_script);

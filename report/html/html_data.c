@@ -50,12 +50,16 @@ static void put_listed(struct json_writer *out, const struct model_function *f)
 	put_end(out);
 }
 
-/* Why it is below its roof, and what one would try: [what, try]. */
-static struct rf_error *put_reasons(struct json_writer *out, const struct report_view *view,
-				    const struct model_function *f)
+/* Why it is below its roof, and what one would try: [what, try] of each reason, and of the first
+ * one for the list. */
+static struct rf_error *put_reasons(struct json_writer *listed, struct json_writer *out,
+				    const struct report_view *view, const struct model_function *f)
 {
 	struct reasons reasons = {0};
 	struct rf_error *error = f->n_samples > 0 ? report_reasons(view, f, &reasons) : NULL;
+	const struct reason *first = reasons.n_items ? &reasons.items[0] : NULL;
+	put_text(listed, "held_back_by", first ? first->what : NULL);
+	put_text(listed, "try", first ? first->try : NULL);
 	put_array(out, "reasons");
 	for (size_t i = 0; i < reasons.n_items; i++) {
 		put_array(out, NULL);
@@ -69,9 +73,10 @@ static struct rf_error *put_reasons(struct json_writer *out, const struct report
 }
 
 /* A loop's array; html/function.js has the same list. */
-static void put_loop(struct json_writer *out, const struct report_view *view,
+static void put_loop(struct json_writer *out, const struct report_view *view, uint32_t module,
 		     const struct model_loop *loop, uint32_t call)
 {
+	char line[192];
 	const bool traced = view->model->traced;
 	const struct model_bytes *bytes = loop->bytes;
 	put_array(out, NULL);
@@ -91,6 +96,9 @@ static void put_loop(struct json_writer *out, const struct report_view *view,
 	put_real(out, NULL, traced ? bytes->events[TRAFFIC_MEM_READ].bytes : NAN);
 	put_real(out, NULL, traced ? bytes->mem[DIRECTION_WRITE].bytes : NAN);
 	put_text(out, NULL, call == PROFILE_NONE ? NULL : report_inlined_name(view->profile, call));
+	put_text(out, NULL,
+		 report_line_at(view->profile, module, loop->header, line, sizeof(line)) ? line
+											 : NULL);
 	put_end(out);
 }
 
@@ -98,9 +106,12 @@ static struct rf_error *put_loops(struct json_writer *out, const struct report_v
 				  const struct model_function *f)
 {
 	uint32_t *calls = report_calls_of_loops(view, f);
+	const uint32_t module = f->function == PROFILE_NONE
+					? PROFILE_NONE
+					: view->profile->functions[f->function].module;
 	put_array(out, "loops");
 	for (size_t i = 0; calls && i < f->n_loops; i++)
-		put_loop(out, view, &f->loops[i], calls[i]);
+		put_loop(out, view, module, &f->loops[i], calls[i]);
 	put_end(out);
 	free(calls);
 	return calls ? NULL : rf_error_no_memory();
@@ -195,7 +206,7 @@ static struct rf_error *put_objects(struct json_writer *const *to, size_t i,
 		report_json_function(&(struct json_function_out){to[0], to[1], false}, view, f);
 	put_listed(to[0], f);
 	if (!error && page->has_code)
-		error = put_loops(to[1], view, f) ?: put_reasons(to[1], view, f)
+		error = put_loops(to[1], view, f) ?: put_reasons(to[0], to[1], view, f)
 							     ?: put_code(to[1], page, i);
 	put_end(to[0]);
 	put_end(to[1]);

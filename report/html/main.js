@@ -7,9 +7,11 @@ class App {
 		this.other = readProfile("other");
 		this.gone = this.other ? matchFunctions(this.profile, this.other) : [];
 		this.levels = levelsOf(this.profile);
-		this.state = {level: this.profile.level || "L1", direction: "both", threads: this.profile.roof_threads || 1,
+		this.calls = readCalls(this.profile);
+		this.paths = this.calls && this.calls.steps.length ? new CallPaths(this.calls) : null;
+		this.state = {plane: planeOf(this.profile), level: this.profile.level || "L1", direction: "both", threads: this.profile.roof_threads || 1,
 			query: "", module: "", bound: "", least: 0, untimed: !this.profile.functions.some(f => f.time_s > 0),
-			sort: "headroom", descending: true};
+			sort: "rank", descending: false};
 		this.list = element("main", {id: "list"});
 		this.page = element("main", {id: "page", hidden: true});
 		holder.append(this.list, this.page, this.tooltip = element("div", {id: "tip", role: "status", hidden: true}));
@@ -30,7 +32,7 @@ class App {
 		this.count = element("p", {class: "note", id: "count", role: "status"});
 		this.list.append(...[this.heading(), accountSection(profile), this.worst(), element("section", {class: "picture", "aria-label": "Roofline"},
 			this.controls(), this.plotHolder, this.legend()),
-		element("section", {"aria-label": "Functions"}, this.filters(), this.tableHolder, this.count), this.goneList(), this.about()].filter(Boolean));
+		element("section", {"aria-label": "Functions"}, this.filters(), this.tableHolder, this.count), this.paths && this.paths.section, levelsSection(this.profile), this.goneList(), this.about()].filter(Boolean));
 		this.plot = new Roofline(this.plotHolder, {name: "list", title: `Roofline of ${profile.title}`, zoom: true,
 			height: width => Math.min(520, Math.max(330, width * 0.52)), labels: width => width < 560 ? 6 : 16,
 			hover: (point, event) => this.hover(point, event), choose: point => { location.hash = `f${point.index}`; }});
@@ -62,14 +64,17 @@ class App {
 		return button;
 	}
 
+	/* What it is, what holds it, and what one would try. */
 	worst() {
 		const first = this.profile.functions.filter(f => f.headroom_s > 0).sort((a, b) => b.headroom_s - a.headroom_s).slice(0, 3);
 		if (!first.length)
 			return null;
 		return element("section", {class: "worst"}, element("h2", {}, "Most to gain"), element("ol", {}, ...first.map(f =>
-			element("li", {}, boundMark(f), element("span", {}, element("a", {href: `#f${f.index}`}, shortenMiddle(f.name, 40)),
-				element("span", {class: "note"}, ` ${formatShare(f.share)} of the time, ${belowText(f)} below its roof, ${boundPhrase(f)}: up to `),
-				element("b", {}, formatSeconds(f.headroom_s)))))));
+			element("li", {}, boundMark(f), element("div", {}, element("a", {href: `#f${f.index}`}, shortenMiddle(f.name, 60)),
+				element("span", {class: "note"}, ` ${formatShare(f.share)} of the time, at ${percentText(f)} of its roof, ${boundPhrase(f)}: up to `),
+				element("b", {}, formatSeconds(f.headroom_s)),
+				f.held_back_by ? element("p", {}, heldText(f)) : null,
+				f.try ? element("p", {class: "try"}, element("b", {}, "try: "), f.try) : null)))));
 	}
 
 	choice(title, name, values, current, set) {
@@ -83,6 +88,8 @@ class App {
 	controls() {
 		const {state, profile, levels} = this;
 		const bar = element("div", {class: "controls"});
+		if (profile.functions.some(f => f.flop > 0) && profile.functions.some(f => f.instructions > 0))
+			bar.append(this.choice("Work in", "plane", Object.entries(PLANES).map(([plane, {text}]) => [plane, text]), state.plane, value => { state.plane = value; }));
 		if (levels.length)
 			bar.append(this.choice("Bytes at", "level", levels.map(level => [level, level, level === "L1" ? "what is loaded and stored" :
 				`what moves to and from ${level === "DRAM" ? "memory" : level}`]), state.level, value => { state.level = value; }));
@@ -154,20 +161,23 @@ class App {
 
 	marks(rows) {
 		const {state, profile, levels} = this;
-		const points = [], links = [];
+		const points = [], links = [], byFlop = state.plane === "flop";
 		for (const f of rows) {
-			const place = placeOf(f, state.level, state.direction);
+			const place = placeOf(f, state.level, state.direction, state.plane);
 			if (!place)
 				continue;
-			points.push({index: f.index, label: f.name, place, bound: boundOf(f), weight: f.time_s, above: f.above_roof, roof: f.roof_gflops});
-			const before = f.before && placeOf(f.before, state.level, state.direction);
+			points.push({index: f.index, label: f.name, place, bound: boundOf(f), weight: f.time_s, above: f.above_roof,
+				roof: byFlop ? f.roof_gflops : place.y * f.distance});
+			const before = f.before && placeOf(f.before, state.level, state.direction, state.plane);
 			if (before && before.strip === place.strip && links.length < 60)
 				links.push({from: before, to: place, style: "arrow", weight: f.time_s});
 		}
 		points.sort((a, b) => b.weight - a.weight);
 		const what = state.level === "L1" ? {both: "loaded or stored", read: "loaded", write: "stored"}[state.direction] :
 			`${{both: "moved to or from", read: "read from", write: "written to"}[state.direction]} ${state.level === "DRAM" ? "memory" : state.level}`;
-		return {points, links, roofs: roofsOf(profile, levels, state), peaks: peaksOf(profile, profile.main_precision, state.threads), xLabel: `flop per byte ${what}`};
+		return {points, links, byFlop, roofs: roofsOf(profile, levels, state), unit: PLANES[state.plane].unit,
+			peaks: byFlop ? peaksOf(profile, profile.main_precision, state.threads) : issueRoofs(profile, state.threads),
+			xLabel: `${PLANES[state.plane].per} per byte ${what}`};
 	}
 
 	refresh() {
@@ -192,13 +202,19 @@ class App {
 		if (!point)
 			return;
 		const f = this.profile.functions[point.index];
-		const {level, direction} = this.state;
+		const {plane} = this.state;
 		this.tooltip.replaceChildren(element("b", {}, shortenMiddle(f.name, 60)), element("span", {}, `${formatSeconds(f.time_s)} · ${formatShare(f.share)} of the time`),
-			element("span", {}, point.place.strip ? `${rateText(f)}, roof ${significant(f.roof)}` : `${rateText(f)} at ${intensityText(intensityAt(f, level, direction))} flop/byte`),
-			element("span", {}, `${boundPhrase(f)}, ${belowText(f)} ${f.above_roof ? "above" : "below"} its roof`));
+			element("span", {}, point.place.strip ? `${rateText(f)}, roof ${significant(f.roof)}` :
+				`${significant(point.place.y)} ${PLANES[plane].unit} at ${intensityText(point.place.x)} ${PLANES[plane].per} per byte`),
+			element("span", {}, `${boundPhrase(f)}, at ${percentText(f)} of its roof`), element("span", {}, shortenMiddle(heldText(f), 160)));
 		const x = Math.min(event.pageX + 14, document.documentElement.scrollWidth - this.tooltip.offsetWidth - 8);
 		this.tooltip.style.left = `${Math.max(8, x)}px`;
 		this.tooltip.style.top = `${event.pageY + 16}px`;
+	}
+
+	drawPaths() {
+		if (this.paths && this.page.hidden)
+			this.paths.draw();
 	}
 
 	/* ---- which page ---- */
@@ -216,6 +232,7 @@ class App {
 			this.page.querySelector("h1").focus({preventScroll: true});
 		} else {
 			this.plot.draw();
+			this.drawPaths();
 			const link = this.last === undefined ? null : this.table.body.querySelector(`tr[data-index="${this.last}"] a`);
 			if (link)
 				link.focus();
@@ -256,8 +273,9 @@ class App {
 			width = innerWidth;
 			if (this.pagePlot)
 				this.pagePlot.draw();
-			else
+			else if (this.page.hidden)
 				this.plot.draw();
+			this.drawPaths();
 		});
 		const print = matchMedia("print");
 		print.addEventListener("change", () => (this.pagePlot || this.plot).draw());

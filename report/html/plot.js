@@ -77,7 +77,8 @@ class Roofline {
 		this.hasStrip = hasStrip;
 		const inPlot = marks.points.filter(point => !point.place.strip);
 		const ridges = marks.roofs.filter(roof => !roof.style).map(roof => marks.peaks.length ? marks.peaks[0].rate / roof.rate : 0);
-		const [x0, x1] = around([...inPlot.map(point => point.place.x).filter(x => x <= IN_CACHE), ...ridges.map(x => x * 2)], 0.03, 20);
+		const xs = [...inPlot.map(point => point.place.x).filter(x => x <= IN_CACHE), ...ridges.flatMap(x => [x / 4, x * 2])].filter(x => x > 0);
+		const [x0, x1] = around(xs, xs.length ? Infinity : 0.03, xs.length ? 0 : 20);
 		const rates = marks.peaks.filter(peak => peak.top || peak.style).map(peak => peak.rate);
 		const [y0, y1] = around([...inPlot.map(point => point.place.y), ...rates], rates.length ? rates[0] / 50 : 0.1, rates.length ? rates[0] * 1.3 : 100);
 		const base = {x: d3.scaleLog([x0, x1], [PLOT.left, this.right]), y: d3.scaleLog([y0, y1], [this.bottom, PLOT.top])};
@@ -125,7 +126,7 @@ class Roofline {
 		this.layer.append("line").attr("class", "gutter").attr("x1", this.right).attr("x2", this.right).attr("y1", PLOT.top).attr("y2", this.bottom);
 		this.text(this.right + PLOT.gutter / 2, this.bottom + 21, "∞", "middle", "infinity");
 		this.text((PLOT.left + this.right) / 2, this.bottom + 40, this.marks.xLabel, "middle", "axis-label");
-		this.text(0, 0, "performance, GFLOP/s", "middle", "axis-label").attr("transform", `translate(15,${(PLOT.top + this.bottom) / 2}) rotate(-90)`);
+		this.text(0, 0, `performance, ${this.marks.unit}`, "middle", "axis-label").attr("transform", `translate(15,${(PLOT.top + this.bottom) / 2}) rotate(-90)`);
 	}
 
 	text(x, y, content, anchor, style) {
@@ -177,7 +178,7 @@ class Roofline {
 		const crowded = peak => peaks.some(other => other.style === "theory" && other !== peak &&
 			this.y(peak.rate) - this.y(other.rate) > -3 && this.y(peak.rate) - this.y(other.rate) < 20);
 		for (const peak of peaks)
-			labels.push({x: this.right + PLOT.gutter - 6, y: this.y(peak.rate) + (crowded(peak) ? 14 : -5), text: `${peak.text} ${significant(peak.rate)} GFLOP/s`, note: peak.note || "",
+			labels.push({x: this.right + PLOT.gutter - 6, y: this.y(peak.rate) + (crowded(peak) ? 14 : -5), text: `${peak.text} ${significant(peak.rate)} ${this.marks.unit}`, note: peak.note || "",
 				style: peak.top ? "roof-label chosen" : "roof-label", anchor: "end"});
 		for (const label of labels)
 			this.labelFlat(label, taken);

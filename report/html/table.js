@@ -24,10 +24,6 @@ function boundMark(f) {
 	return svg;
 }
 
-function boundText(f) {
-	return `${BOUNDS[boundOf(f)].label}${f.bound_or ? "?" : ""}${f.level ? ` · ${f.level_inferred ? "~" : ""}${f.level}` : ""}`;
-}
-
 function boundPhrase(f) {
 	const level = f.level ? ` (${f.level_inferred ? "~" : ""}${f.level})` : "";
 	return `${BOUNDS[boundOf(f)].label}${f.bound_or ? ` or ${BOUNDS[f.bound_or].label}` : ""}${["uncounted", "unknown", "waiting", "kernel"].includes(boundOf(f)) ? "" : " bound"}${level}`;
@@ -43,19 +39,47 @@ function timeMark(f) {
 	return f.samples > 0 && f.samples < 20 ? "≈" : "";
 }
 
-/* value: to sort by, and what the tests compare; show: the cell. */
+/* "9.6 %" of its roof; "167 %!" above it: up, so that this never reads as on it. */
+function percentText(f) {
+	if (!known(f.distance) || !(f.distance > 0))
+		return DASH;
+	const percent = 100 / f.distance;
+	if (f.above_roof)
+		return `${Math.max(101, Math.ceil(percent))} %!`;
+	return percent < 0.05 ? "<0.1 %" : percent < 9.95 ? `${percent.toFixed(1)} %` : `${Math.min(100, Math.round(percent))} %`;
+}
+
+/* The first reason without what it could save, which has a column of its own; else what binds it. */
+function heldText(f) {
+	return f.held_back_by ? f.held_back_by.replace(/ \(up to [^()]* s\)$/, "") : f.time_s > 0 ? BOUNDS[boundOf(f)].means : "";
+}
+
+function heldCell(f) {
+	const text = heldText(f);
+	return element("td", {class: "word held", title: `${boundPhrase(f)}: ${text}`}, element("div", {}, boundMark(f), element("span", {}, shortenMiddle(text, 220))));
+}
+
+function shareCell(share) {
+	const bar = element("i");
+	bar.style.width = `${(100 * Math.min(1, share || 0)).toFixed(2)}%`;
+	return element("td", {class: "share"}, element("div", {}, element("span", {class: "meter", "aria-hidden": "true"}, bar), formatShare(share)));
+}
+
+function nameCell(f) {
+	return element("th", {scope: "row"}, element("a", {href: `#f${f.index}`, title: shortenMiddle(f.name, 300)}, shortenMiddle(f.name, 60)),
+		" ", element("span", {class: "module"}, shortenMiddle(f.module, 24)));
+}
+
+/* value: to sort by, and what the tests compare; show: the text of the cell, or cell: all of it. */
 const COLUMNS = [
-	{key: "name", title: "function", text: true, first: "up", value: f => f.name.toLowerCase(), show: f => f.name},
+	{key: "rank", title: "#", help: "rank by what it could save", first: "up", value: f => f.index, show: f => String(f.index + 1)},
 	{key: "time", title: "time", value: f => f.time_s, show: f => timeMark(f) + formatSeconds(f.time_s)},
-	{key: "share", title: "share", value: f => f.share, show: f => formatShare(f.share), bar: f => f.share},
+	{key: "share", title: "%", help: "of the time of all", value: f => f.share, cell: f => shareCell(f.share)},
+	{key: "name", title: "function", text: true, first: "up", value: f => f.name.toLowerCase(), cell: nameCell},
 	{key: "rate", title: "speed", value: f => f.point_unit === "GFLOP/s" ? f.point : known(f.point) ? f.point * 1e-6 : null, show: rateText},
-	{key: "intensity", title: "flop/byte", help: "at the chosen level", value: (f, state) => f.flop > 0 ? intensityAt(f, state.level, state.direction) : null,
-		show: (f, state) => f.flop > 0 ? intensityText(intensityAt(f, state.level, state.direction)) : DASH},
-	{key: "bytes", title: "bytes", help: "at the chosen level", value: (f, state) => bytesAt(f, state.level, state.direction),
-		show: (f, state) => formatBytes(bytesAt(f, state.level, state.direction))},
-	{key: "bound", title: "bound by", text: true, first: "up", value: f => boundText(f), show: boundText},
-	{key: "distance", title: "below roof", value: f => f.distance, show: belowText},
-	{key: "headroom", title: "headroom", help: "seconds that code at its roof would save", value: f => f.headroom_s, show: f => formatSeconds(f.headroom_s)},
+	{key: "distance", title: "% of roof", help: "its speed, of the most that its roof allows", value: f => known(f.distance) ? 1 / f.distance : null, show: percentText},
+	{key: "bound", title: "held back by", text: true, first: "up", value: f => `${boundOf(f)} ${heldText(f)}`, cell: heldCell},
+	{key: "headroom", title: "could save", help: "time that code at its roof would save", value: f => f.headroom_s, show: f => formatSeconds(f.headroom_s)},
 	{key: "before", title: "before", compare: true, help: "time in the earlier profile", value: f => f.before ? f.before.time_s : null,
 		show: f => f.before ? formatSeconds(f.before.time_s) : "new"},
 	{key: "change", title: "change", compare: true, help: "of its time", value: f => f.before && f.before.time_s > 0 ? f.time_s / f.before.time_s : null,
@@ -68,7 +92,7 @@ class FunctionTable {
 		this.columns = COLUMNS.filter(column => !column.compare || app.other);
 		this.body = element("tbody");
 		this.more = element("button", {type: "button", class: "more", click: () => this.addRows(MORE_ROWS)});
-		this.headers = this.columns.map(column => element("th", {scope: "col", class: column.text ? "word" : null, title: column.help},
+		this.headers = this.columns.map(column => element("th", {scope: "col", class: `${column.key}${column.text ? " word" : ""}`, title: column.help},
 			element("button", {type: "button", "data-sort": column.key, click: () => app.sortBy(column)}, column.title)));
 		holder.append(element("div", {class: "scroll", tabindex: "-1"}, element("table", {class: "functions"},
 			element("caption", {class: "unseen"}, "Functions"),
@@ -108,24 +132,12 @@ class FunctionTable {
 	}
 
 	row(f) {
-		const row = element("tr", {"data-index": f.index});
-		for (const column of this.columns) {
-			if (column.key === "name")
-				row.append(element("th", {scope: "row"}, element("a", {href: `#f${f.index}`, title: shortenMiddle(f.name, 300)},
-					shortenMiddle(f.name, 46)), element("span", {class: "module"}, shortenMiddle(f.module, 24))));
-			else if (column.key === "bound")
-				row.append(element("td", {class: "word"}, boundMark(f), boundText(f)));
-			else
-				row.append(this.cell(column, f));
-		}
-		return row;
+		return element("tr", {"data-index": f.index}, ...this.columns.map(column => column.cell ? column.cell(f) : this.cell(column, f)));
 	}
 
 	cell(column, f) {
-		const cell = element("td", {class: column.bar ? "with-bar" : null}, column.show(f, this.app.state));
+		const cell = element("td", {class: column.key}, column.show(f));
 		cell.classList.toggle("fault", column.key === "distance" && f.above_roof);
-		if (column.bar)
-			cell.style.setProperty("--part", `${(100 * Math.min(1, column.bar(f) || 0)).toFixed(2)}%`);
 		return cell;
 	}
 

@@ -179,6 +179,20 @@ static double share_at(const struct report_view *view, const char *name)
 	return all > 0 ? there / all : 1;
 }
 
+/* Time of the rows that a level's roof binds: of those with flop, or of the others. */
+static double bound_at(const struct report_view *view, const char *name, bool flop)
+{
+	double there = 0;
+	for (size_t i = 0; i < view->n_shown; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		if ((f->place.axis == AXIS_FLOP) == flop && strcmp(f->place.level, name) == 0)
+			there += (double)f->time_ns;
+	}
+	return there;
+}
+
+/* The level that binds most time, where points of that time are not all beside the picture; what
+ * has no flop decides where nothing with flop is bound by a level. */
 const char *report_picture_level(const struct report_view *view)
 {
 	static const char *const levels[] = {"DRAM", "L3", "L2", "L1"};
@@ -186,6 +200,18 @@ const char *report_picture_level(const struct report_view *view)
 		return NULL;
 	if (view->options->level)
 		return view->options->level;
+	const char *best = NULL;
+	double most = 0;
+	for (int flop = 1; flop >= 0 && !best; flop--)
+		for (size_t k = 0; k < MODEL_LEVELS; k++) {
+			const double there = bound_at(view, levels[k], flop);
+			if (there > most && share_at(view, levels[k]) >= 0.2) {
+				most = there;
+				best = levels[k];
+			}
+		}
+	if (best)
+		return best;
 	for (size_t k = 0; k < MODEL_LEVELS; k++)
 		if (share_at(view, levels[k]) >= 0.2)
 			return levels[k];

@@ -68,9 +68,9 @@ const char *report_mix_words(enum traffic_direction direction);
 /* The count of threads whose roofs a report shows: the least one measured that is not below what
  * any row of the table has at once, else the greatest; 0: there are no roofs. */
 int report_roof_threads(const struct report_view *view);
-/* The level that pictures are about, "L1" to "DRAM": the one asked for, else memory; where most
- * rows move nothing there, the farthest one where one in five does.  NULL: what moved is not known,
- * pictures have LS bytes. */
+/* The level that pictures are about, "L1" to "DRAM": the one asked for, else the one that binds
+ * most time, where rows with a fifth of the time or more move something; else the farthest such
+ * one. NULL: what moved is not known, pictures have LS bytes. */
 const char *report_picture_level(const struct report_view *view);
 /* "8.10 GB", in 64 bytes. */
 const char *report_put_bytes(char *cell, double bytes);

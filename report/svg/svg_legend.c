@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "report/reasons/words.h"
+#include "report/rows/code_names.h"
 #include "report/svg/svg_roofs.h"
 
 #include <math.h>
@@ -209,7 +210,8 @@ static void head_text(const struct picture *p)
 	const bool machine = p->view->machine;
 	char *title = machine ? text_clean(model && *model ? model : "this machine")
 			      : report_program(profile);
-	char *brief = title ? text_shorten(title, 60) : NULL;
+	/* where it lies is nobody's concern who looks at a picture */
+	char *brief = title ? text_shorten(machine ? title : report_base_name(title), 60) : NULL;
 	char *family = core ? text_shorten(core, 40) : NULL;
 	char number[TEXT_NUMBER];
 	int threads = (int)profile_number_fact(profile, machine ? "usable_threads" : "threads", 0);

@@ -11,7 +11,8 @@ const result = await build({
 	target: "es2020",
 	charset: "ascii",
 	legalComments: "none",
-	banner: {js: "/* Parts of d3 (https://d3js.org), ISC licence: see LICENSE.d3 beside this file in rfprof's sources. */"},
+	loader: {".css": "empty"}, // page.css has the flame graph's style
+	banner: {js: "/* Parts of d3 (https://d3js.org), ISC licence, and d3-flame-graph, Apache licence 2.0: see LICENSE.d3 beside this file in rfprof's sources. */"},
 	metafile: true,
 	outfile: "d3.bundle.js",
 });

@@ -26,18 +26,29 @@ static bool in_picture(double intensity)
 	return intensity > 0 && intensity <= MODEL_IN_CACHE;
 }
 
-/* Whole decades, with room for labels around the points. */
+/* The number of 1, 2, 5, 10, … next to a value, below it or above it. */
+static double round_number(double value, bool up)
+{
+	static const double digits[] = {1, 2, 5, 10};
+	const double decade = pow(10, floor(log10(value))), first = value / decade;
+	const double slack = up ? 1 - 1e-9 : 1 + 1e-9; /* a round number is its own */
+	for (size_t i = 0; i < 4; i++)
+		if (digits[i] >= first * slack)
+			return decade * (up ? digits[i] : digits[i - (i > 0)]);
+	return decade * 10;
+}
+
+/* As far as the data, with room for labels around the points. */
 static void snap(struct range *range)
 {
-	range->low = pow(10, floor(log10(range->low / 1.6)));
-	range->high = pow(10, ceil(log10(range->high * 1.6)));
+	range->low = round_number(range->low / 1.6, false);
+	range->high = round_number(range->high * 1.6, true);
 }
 
 static void choose_ranges(struct picture *p)
 {
 	double strip = 0.1, above = 1;
-	p->x = (struct range){0.05, 20};
-	p->y = (struct range){INFINITY, 0};
+	p->x = p->y = (struct range){INFINITY, 0};
 	svg_roofs_widen(p);
 	for (size_t i = 0; i < p->n_points; i++) {
 		const struct model_function *f = p->points[i].function;
@@ -57,6 +68,9 @@ static void choose_ranges(struct picture *p)
 	svg_arrows_widen(p);
 	if (p->y.high <= 0)
 		p->y = (struct range){0.1, 100};
+	/* a roof's slope and its flat part are both to be seen */
+	p->x = p->x.high > 0 ? (struct range){p->x.low / 2, p->x.high * 4}
+			     : (struct range){0.05, 20};
 	snap(&p->x);
 	snap(&p->y);
 	p->strip =
@@ -65,34 +79,42 @@ static void choose_ranges(struct picture *p)
 
 /* ---- drawing ---- */
 
-static void grid(struct picture *p, bool vertical)
+static void grid_line(const struct picture *p, bool vertical, double value, bool decade)
+{
+	const double at = vertical ? svg_x(p, value) : svg_y(p, value);
+	const char *style = decade ? "stroke=\"#dddddd\"" : "stroke=\"#f0f0f0\"";
+	if (vertical)
+		svg_line(p, at, TOP, at, BOTTOM, style);
+	else
+		svg_line(p, LEFT, at, RIGHT, at, style);
+}
+
+static void tick_text(const struct picture *p, bool vertical, double tick)
+{
+	const char *format = tick >= 0.0009 && tick < 2e6 ? "%.10g" : "%.0e";
+	if (vertical)
+		svg_text(p, svg_x(p, tick), BOTTOM + 18, "text-anchor=\"middle\"", format, tick);
+	else
+		svg_text(p, LEFT - 8, svg_y(p, tick) + 4, "text-anchor=\"end\"", format, tick);
+}
+
+static void grid(const struct picture *p, bool vertical)
 {
 	const struct range *range = vertical ? &p->x : &p->y;
-	int first = (int)lround(log10(range->low)), last = (int)lround(log10(range->high));
-	int every = (last - first + 7) / 8; /* many decades: name some of them only */
-	for (int decade = first; decade <= last; decade++) {
-		for (int digit = 1;
-		     digit < 10 && (digit == 1 || (last - first <= 6 && decade < last)); digit++) {
-			double value = pow(10, decade) * digit;
-			double at = vertical ? svg_x(p, value) : svg_y(p, value);
-			const char *style =
-				digit == 1 ? "stroke=\"#dddddd\"" : "stroke=\"#f0f0f0\"";
-			if (vertical)
-				svg_line(p, at, TOP, at, BOTTOM, style);
-			else
-				svg_line(p, LEFT, at, RIGHT, at, style);
+	const int first = (int)floor(log10(range->low) + 1e-9),
+		  last = (int)floor(log10(range->high) + 1e-9);
+	const int every = (last - first + 7) / 8; /* many decades: name some of them only */
+	const bool few = log10(range->high / range->low) < 2; /* one decade, or none, in it */
+	for (int decade = first; decade <= last; decade++)
+		for (int digit = 1; digit < 10 && (digit == 1 || last - first <= 6); digit++) {
+			const double value = pow(10, decade) * digit;
+			if (value < range->low * (1 - 1e-9) || value > range->high * (1 + 1e-9))
+				continue;
+			grid_line(p, vertical, value, digit == 1);
+			if (digit == 1 ? (decade - first) % (every ? every : 1) == 0
+				       : few && (digit == 2 || digit == 5))
+				tick_text(p, vertical, value);
 		}
-		const double tick = pow(10, decade);
-		const char *format = tick >= 0.0009 && tick < 2e6 ? "%.10g" : "%.0e";
-		if ((decade - first) % every)
-			continue;
-		if (vertical)
-			svg_text(p, svg_x(p, tick), BOTTOM + 18, "text-anchor=\"middle\"", format,
-				 tick);
-		else
-			svg_text(p, LEFT - 8, svg_y(p, tick) + 4, "text-anchor=\"end\"", format,
-				 tick);
-	}
 }
 
 static void axes(struct picture *p)

@@ -108,7 +108,6 @@ void svg_roofs_widen(struct picture *p)
 	for (size_t i = 0; i < n && own > 0; i++)
 		svg_widen(&p->x, own / bandwidth(p, levels[i], p->threads));
 	svg_widen(&p->y, all);
-	svg_widen(&p->y, compute_rate(p, ROOF_ISA_ANY, MIXED_OP));
 	svg_widen(&p->y, svg_theory(p));
 	svg_widen(&p->y, all / 100);
 	svg_widen(&p->y, own / 10);
@@ -285,8 +284,16 @@ static bool is_own_ceiling(const struct picture *p, enum roof_isa isa, enum roof
 	       (isa != ROOF_ISA_ANY || rate > 1.03 * compute_rate(p, ROOF_ISA_SCALAR, op));
 }
 
-/* What code of a kind reaches at most: without FMA, without vectors; or, above the peak, with
- * additions beside its FMAs, where a core has adders for them. */
+static bool has_point_above(const struct picture *p, double rate)
+{
+	for (size_t i = 0; i < p->n_points; i++)
+		if (!p->points[i].strip && p->points[i].function->place.point > rate)
+			return true;
+	return false;
+}
+
+/* What code of a kind reaches at most: without FMA, without vectors; or, where a point is above the
+ * peak, with additions beside its FMAs, where a core has adders for them. */
 static void ceilings(struct picture *p)
 {
 	static const struct {
@@ -300,7 +307,8 @@ static void ceilings(struct picture *p)
 	};
 	const double steepest = steepest_measured(p, p->threads),
 		     mixed = compute_rate(p, ROOF_ISA_ANY, MIXED_OP);
-	if (mixed > 1.03 * model_peak(p->view->profile, p->precision, p->threads))
+	if (mixed > 1.03 * model_peak(p->view->profile, p->precision, p->threads) &&
+	    has_point_above(p, model_peak(p->view->profile, p->precision, p->threads)))
 		draw_ceiling(p, add_flat(p, mixed, steepest), "FMAs and as many additions", mixed,
 			     "");
 	for (size_t i = 0; i < sizeof(lower) / sizeof(*lower); i++) {

@@ -49,6 +49,23 @@ static uint32_t add_text(struct reading *reading, const char *text)
 	return place;
 }
 
+/* A source file as code at `at` names it, by its whole path where its directory is known.  A ".."
+ * stays, which means another place where the directory before it is a link. */
+static uint32_t add_file(struct reading *reading, const char *file, uint64_t at)
+{
+	const char *directory = file[0] && file[0] != '/' && file[0] != '<'
+					? symbol_directory(reading->symbols, at)
+					: NULL;
+	char *path = NULL;
+	if (!directory || directory[0] != '/')
+		return add_text(reading, file);
+	if (asprintf(&path, "%s/%s", directory, file) < 0)
+		return FACT_NONE;
+	const uint32_t text = add_text(reading, path);
+	free(path);
+	return text;
+}
+
 static uint32_t add_call(struct reading *reading, const struct fact_call *call)
 {
 	struct name_facts *facts = reading->facts;
@@ -92,20 +109,22 @@ static char *name_of_inlined(const struct dwarf_inline *call)
 
 /* The call with those that it stands in; FACT_NONE: no memory.  It calls itself as deep as calls
  * are inlined in each other, which dwarf_inlines bounds. */
-static uint32_t number_of_call(struct reading *reading, const struct dwarf_inline *call)
+static uint32_t number_of_call(struct reading *reading, const struct dwarf_inline *call,
+			       uint64_t at)
 {
 	const uint32_t *known = u64_map_find(&reading->call_of, (uintptr_t)call);
 	if (known)
 		return *known;
-	const uint32_t caller = call->caller ? number_of_call(reading, call->caller) : FACT_NONE;
+	const uint32_t caller =
+		call->caller ? number_of_call(reading, call->caller, at) : FACT_NONE;
 	char *name = name_of_inlined(call);
 	const struct fact_call fact = {
 		.caller = caller,
 		.depth = caller == FACT_NONE ? 0 : reading->facts->calls[caller].depth + 1,
 		.name = name ? add_text(reading, name) : FACT_NONE,
-		.file = add_text(reading, call->file),
+		.file = add_file(reading, call->file, at),
 		.line = call->line,
-		.call_file = add_text(reading, call->call_file),
+		.call_file = add_file(reading, call->call_file, at),
 		.call_line = call->call_line,
 	};
 	free(name);
@@ -129,7 +148,7 @@ static bool line_at(struct reading *reading, uint64_t at, uint32_t *file, uint32
 		*line = 0;
 		return true;
 	}
-	*file = add_text(reading, path);
+	*file = add_file(reading, path, at);
 	return *file != FACT_NONE;
 }
 
@@ -186,7 +205,7 @@ static struct rf_error *add_inlined(struct reading *reading, uint64_t at, uint64
 	row.end = row.end < next ? row.end : next;
 	row.end = row.end < to ? row.end : to;
 	reading->inlined_done = row.end;
-	if (call && (row.call = number_of_call(reading, call)) == FACT_NONE)
+	if (call && (row.call = number_of_call(reading, call, at)) == FACT_NONE)
 		return rf_error_no_memory();
 	struct fact_inlined *last = new->n_inlined ? &new->inlined[new->n_inlined - 1] : NULL;
 	if (last && last->end == at && last->call == row.call) {
@@ -229,7 +248,7 @@ static struct rf_error *read_function(struct reading *reading, uint64_t at,
 	if (symbol_find(reading->symbols, at, &symbol)) {
 		row = (struct fact_function){symbol.start, symbol.end,
 					     add_text(reading, symbol.name),
-					     add_text(reading, symbol.file), symbol.line};
+					     add_file(reading, symbol.file, at), symbol.line};
 		if (row.name == FACT_NONE || row.file == FACT_NONE)
 			return rf_error_no_memory();
 		if (row.end - row.start <= MOST_FUNCTION_BYTES)

@@ -286,6 +286,17 @@ bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **fi
 	return true;
 }
 
+const char *dwarf_names_directory(struct dwarf_names *names, uint64_t vaddr)
+{
+	Dwarf_Die die;
+	Dwarf_Attribute attribute;
+	uint64_t address, end;
+	if (!dwarf_names_unit(names, vaddr, &die, &address, &end) ||
+	    !dwarf_attr(&die, DW_AT_comp_dir, &attribute))
+		return NULL;
+	return dwarf_formstring(&attribute);
+}
+
 bool dwarf_names_unit(struct dwarf_names *names, uint64_t vaddr, Dwarf_Die *unit, uint64_t *address,
 		      uint64_t *end)
 {

@@ -27,6 +27,9 @@ struct rf_error *dwarf_names_functions(struct dwarf_names *names, struct functio
 /* Source file and line of the instruction at `vaddr`; false when they are not known.  *file is
  * borrowed from `names`. */
 bool dwarf_names_line(struct dwarf_names *names, uint64_t vaddr, const char **file, uint32_t *line);
+/* The directory that the unit of `vaddr` was compiled in, to which names of its files are relative;
+ * NULL: not known.  Borrowed from `names`. */
+const char *dwarf_names_directory(struct dwarf_names *names, uint64_t vaddr);
 /* The code around `vaddr` up to where the line table, or a unit, begins or ends: [*start, *end).
  * What dwarf_names_line says of *start holds for no other address (several lines may begin there),
  * what it says of another address holds for all others. */

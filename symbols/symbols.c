@@ -351,6 +351,11 @@ bool symbol_line(struct symbol_module *module, uint64_t vaddr, const char **file
 	return module_dwarf(module) && dwarf_names_line(module->dwarf, vaddr, file, line);
 }
 
+const char *symbol_directory(struct symbol_module *module, uint64_t vaddr)
+{
+	return module_dwarf(module) ? dwarf_names_directory(module->dwarf, vaddr) : NULL;
+}
+
 void symbol_row(struct symbol_module *module, uint64_t vaddr, uint64_t *start, uint64_t *end)
 {
 	*start = 0;

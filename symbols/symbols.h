@@ -55,6 +55,9 @@ bool symbol_caller_line(struct symbol_module *module, uint64_t vaddr, const char
 
 /* Source file and line of the instruction itself, be it inlined or not. */
 bool symbol_line(struct symbol_module *module, uint64_t vaddr, const char **file, uint32_t *line);
+/* The directory that names of source files at `vaddr` are relative to; NULL: not known.  Owned by
+ * the module. */
+const char *symbol_directory(struct symbol_module *module, uint64_t vaddr);
 /* The code around `vaddr` of which symbol_line says the same, but that its first byte may have
  * another line; [0, UINT64_MAX) where the module has no lines. */
 void symbol_row(struct symbol_module *module, uint64_t vaddr, uint64_t *start, uint64_t *end);

@@ -62,6 +62,8 @@ static struct rf_error *load(const char *path, const struct options *given,
 				   profile);
 	if (!error && given->redact)
 		error = profile_redact(*profile);
+	if (!error && given->no_source)
+		profile_drop_sources(*profile);
 	return error || !given->save ? error : model_summarise(*profile);
 }
 

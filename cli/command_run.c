@@ -59,6 +59,7 @@ static struct rf_error *take_run_options(const struct options *given, const char
 		.debuginfod = given->debuginfod,
 		.keep_roofs = given->keep_roofs,
 		.no_cache = given->no_cache,
+		.no_source = given->no_source || given->redact,
 		.log_path = given->log,
 		.sampler = (enum sampler_option)given->sampler,
 		.traffic = {.trace = true,

@@ -6,6 +6,7 @@
 #include "base/sort_by.h"
 #include "names/name_code.h"
 #include "names/read_facts.h"
+#include "names/sources.h"
 #include "symbols/elf_file.h"
 
 #include <fcntl.h>
@@ -372,5 +373,6 @@ struct rf_error *names_resolve(struct profile *profile, const struct resolve_opt
 			error = resolve_module(&work, options);
 	}
 	free(places.items);
-	return error ? error : name_shared_places(profile);
+	error = error ?: name_shared_places(profile);
+	return error || !options->source ? error : name_sources(profile);
 }

@@ -12,6 +12,7 @@ struct resolve_options {
 	/* What earlier runs have read, and where what is new goes; NULL: all is read anew.  Not
 	 * used where files may be fetched. */
 	struct kept_store *kept;
+	bool source; /* source text is kept, too (sources.h) */
 };
 
 /* Adds to the profile every function that holds one of its blocks or frames: opens each module

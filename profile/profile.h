@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROFILE_SCHEMA_VERSION 8   /* PRAGMA user_version */
+#define PROFILE_SCHEMA_VERSION 9   /* PRAGMA user_version */
 #define PROFILE_MAX_RUNS 1000      /* timed runs of a program, at most */
 #define PROFILE_MAX_FRAMES 1024    /* of a call path, at most; a run keeps 128 */
 #define PROFILE_MAX_CPUS (1 << 20) /* threads of a roof, and NUMA nodes, at most */
@@ -75,6 +75,29 @@ struct profile_function {
 	char *name;          /* demangled; "libfoo.so+0x12a0" without a symbol */
 	char *file;          /* source file of its first line, or "" */
 	uint32_t line;       /* or 0 */
+};
+
+/* What became of a file of source text. */
+enum source_state {
+	SOURCE_KEPT,    /* its lines are in source_lines */
+	SOURCE_MISSING, /* no such file, or none that can be read */
+	SOURCE_NEWER,   /* it was changed later than the program */
+	SOURCE_OTHER,   /* it has fewer lines than the program's, or is no text */
+	SOURCE_UNSURE,  /* the program's own file was gone: nothing to compare it with */
+	SOURCE_CUT,     /* some of its lines are kept, for the others there was no room */
+};
+
+/* A file with source lines of functions that took time. */
+struct profile_source {
+	enum source_state state;
+	char *file; /* as in `lines` */
+};
+
+/* By source and line. */
+struct profile_source_line {
+	uint32_t source;
+	uint32_t line;
+	char *text; /* tabs are blanks */
 };
 
 /* Code [start, end) that the compiler made for one source line, be it inlined or not.  Only code
@@ -515,9 +538,12 @@ struct rf_error *profile_saving_end(struct profile_saving *saving, struct rf_err
 struct rf_error *profile_save_check(const char *path, enum profile_name name);
 /* Takes out of it what tells of who recorded it: the program's arguments, the machine's name, and
  * the directories of all paths, which become numbers, also in notes and reasons.  Names of
- * programs, libraries, files, functions, variables and threads stay.  The fact "redacted" says so.
+ * programs, libraries, files, functions, variables and threads stay; source text goes.  The fact
+ * "redacted" says so.
  * Fails only when memory is short; the profile is then to be thrown away. */
 struct rf_error *profile_redact(struct profile *profile);
+/* Takes out the source text, which profile_redact does, too. */
+void profile_drop_sources(struct profile *profile);
 /* Reads a profile, without its sums, and cleans its texts.  A foreign, truncated or newer file
  * gives a clear error; *out untouched. */
 struct rf_error *profile_load(const char *path, struct profile **out);

@@ -163,9 +163,23 @@ static bool redact_facts(struct profile *profile)
 	return done && profile_flag_fact(profile, "redacted");
 }
 
+static void drop_rows(struct profile *profile, const struct table *table)
+{
+	char *row = *profile_table_items(profile, table);
+	for (size_t *n = profile_table_count(profile, table); *n; --*n, row += table->element)
+		profile_free_row(table, row);
+}
+
+void profile_drop_sources(struct profile *profile)
+{
+	drop_rows(profile, &profile_tables[SOURCE_LINES]);
+	drop_rows(profile, &profile_tables[SOURCES]);
+}
+
 struct rf_error *profile_redact(struct profile *profile)
 {
 	struct redaction redaction = {0};
+	profile_drop_sources(profile);
 	redaction.failed = !redact_facts(profile);
 	/* first what is a path as a whole: texts may name the same directories */
 	redact_tables(&redaction, profile, true);

@@ -2,7 +2,6 @@
 
 const LOOP_FIELDS = ["parent", "start_offset", "end_offset", "header_offset", "turns", "instructions", "flop", "load_bytes",
 	"store_bytes", "time_s", "samples", "l2_bytes", "l3_bytes", "mem_read_bytes", "mem_write_bytes", "inlined", "line"];
-const CODE_FIELDS = ["offset", "text", "executions", "time_ns", "flop", "ls_bytes", "mem_bytes", "inlined"];
 const ROWS_AT_ONCE = 200;
 
 function section(title, ...content) {
@@ -16,22 +15,29 @@ function plainTable(style, columns, rows) {
 		element("tbody", {}, ...rows.map(row => element("tr", {}, ...row.map((cell, i) => element("td", {class: columns[i].word ? "word" : null}, cell)))))));
 }
 
-/* A long table grows by a button. */
+/* A long table grows by a button, and by grow(wanted): until it has such a row. */
 function growingTable(style, columns, items, makeRow) {
-	const holder = plainTable(style, columns, []);
-	const body = holder.querySelector("tbody");
+	const table = plainTable(style, columns, []);
+	const body = table.querySelector("tbody");
 	let n = 0;
 	const more = element("button", {type: "button", class: "more", click: () => add()});
 	function add() {
-		const made = document.createDocumentFragment();
+		const made = document.createDocumentFragment(), rows = [];
 		for (const end = Math.min(items.length, n + ROWS_AT_ONCE); n < end; n++)
-			made.append(makeRow(items[n], n));
+			rows.push(makeRow(items[n], n));
+		made.append(...rows);
 		body.append(made);
 		more.hidden = n === items.length;
 		more.textContent = `Show more of ${items.length - n}`;
+		return rows;
 	}
 	add();
-	return element("div", {}, holder, more);
+	const holder = element("div", {}, table, more);
+	holder.grow = wanted => {
+		for (let rows = [...body.rows]; !rows.some(wanted) && n < items.length;)
+			rows = add();
+	};
+	return holder;
 }
 
 function fact(name, value, note) {
@@ -182,41 +188,6 @@ function pageThreads(f, detail) {
 		plainTable("threads", columns, rows));
 }
 
-function pageCode(f, detail) {
-	if (!detail.code || !detail.code.length)
-		return section("Instructions", element("p", {class: "note"}, f.instructions > 0 ?
-			"Not in this page: the instructions of functions without samples, very long ones, and those behind the first 40,000 by rank are left out." :
-			"None of its code was counted."));
-	const lines = detail.code.map(row => withFields(row, CODE_FIELDS));
-	/* stands only where it changes */
-	let inlined = "";
-	for (const line of lines)
-		line.inlined = inlined = typeof line.inlined === "string" ? line.inlined : inlined;
-	const anyInlined = lines.some(line => line.inlined);
-	const headers = new Set((detail.loops || []).map(row => row[LOOP_FIELDS.indexOf("header_offset")]));
-	const columns = [{title: "offset", word: true}, {title: "instruction", word: true}, {title: "executions"}, {title: "time"}, {title: "", word: true},
-		{title: "flop"}, {title: "bytes", help: "loaded and stored"}, {title: "memory", help: "bytes to and from memory"},
-		...(anyInlined ? [{title: "inlined from", word: true, help: "the function that it is a copy of, and where that was called"}] : [])];
-	const most = Math.max(...lines.map(line => line.time_ns), 1);
-	let before = null;
-	const table = growingTable("code", columns, lines, line => {
-		const row = element("tr", {"data-offset": line.offset, class: [headers.has(line.offset) ? "loop-head" : "", before !== null && line.offset - before > 15 ? "gap" : ""].join(" ").trim() || null});
-		const bar = element("span", {class: "time-bar"});
-		bar.style.width = `${100 * line.time_ns / most}%`;
-		before = line.offset;
-		const quiet = (value, format) => value ? format(value) : "";
-		row.append(element("td", {class: "word mono"}, formatHex(line.offset)), element("td", {class: "word mono"}, line.text),
-			...[formatCount(line.executions), quiet(line.time_ns, value => formatSeconds(value * 1e-9))].map(text => element("td", {}, text)),
-			element("td", {class: "word"}, line.time_ns ? bar : ""),
-			...[quiet(line.flop, formatCount), quiet(line.ls_bytes, formatBytes), quiet(line.mem_bytes, formatBytes)].map(text => element("td", {}, text)));
-		if (anyInlined)
-			row.append(element("td", {class: "word", title: line.inlined || null}, shortenMiddle(line.inlined, 60)));
-		return row;
-	});
-	return section("Instructions", element("p", {class: "note"},
-		"Only instructions that ran. A sample stands at the instruction that was to run next, so time may belong to the one before. A marked row is a loop's header."), table);
-}
-
 function pageCompared(f, app) {
 	if (!app.other)
 		return null;
@@ -265,6 +236,8 @@ function showFunction(holder, f, app) {
 	const hasPlot = f.point_unit === "GFLOP/s";
 	const code = pageCode(f, detail);
 	function goTo(loop) {
+		if (code.grow)
+			code.grow(row => +row.dataset.offset >= loop.end_offset);
 		const rows = [...code.querySelectorAll("tr[data-offset]")];
 		rows.forEach(row => row.classList.toggle("in-loop", +row.dataset.offset >= loop.start_offset && +row.dataset.offset < loop.end_offset));
 		const first = rows.find(row => row.classList.contains("in-loop"));
@@ -277,8 +250,10 @@ function showFunction(holder, f, app) {
 			element("p", {class: "note"}, [f.module, source].filter(Boolean).map(text => shortenMiddle(text, 120)).join(" · "))),
 		pageFacts(f, detail),
 		element("div", {class: hasPlot ? "beside" : null}, hasPlot ? plotHolder : null, element("div", {}, pageWhy(f, detail), pageCompared(f, app))),
-		pageLevels(f, detail), pageWork(detail), pageLoops(f, detail, goTo), pageObjects(detail), pageCalls(f, app.calls), pageThreads(f, detail), code,
+		pageLevels(f, detail), pageWork(detail), pageLoops(f, detail, goTo), code, pageObjects(detail), pageCalls(f, app.calls), pageThreads(f, detail),
 	].filter(Boolean));
+	if (code.start)
+		code.start();
 	if (!hasPlot)
 		return null;
 	const plot = new Roofline(plotHolder, {name: "function", title: "Roofline of this function", height: width => Math.min(380, Math.max(260, width * 0.62)), labels: () => 4, upright: true});

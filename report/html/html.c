@@ -12,6 +12,7 @@
 #include "report/html/html_assets.h"
 #include "report/html/html_calls.h"
 #include "report/html/html_data.h"
+#include "report/html/html_sources.h"
 #include "report/json/json_writer.h"
 #include "report/reasons/advice.h"
 #include "report/reasons/reasons.h"
@@ -232,7 +233,8 @@ struct rf_error *report_html(const struct report_view *view, FILE *stream)
 	if (!error)
 		error = html_write_data(view, stream);
 	if (!error)
-		error = html_write_compared(view, stream) ?: html_write_calls(view, stream);
+		error = html_write_compared(view, stream) ?: html_write_calls(view, stream)
+							?: html_write_sources(view, stream);
 	if (!error)
 		fprintf(stream, "<script>%s</script>\n<script>%s</script>\n</body>\n</html>\n",
 			html_library, html_script);

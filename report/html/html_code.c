@@ -3,6 +3,7 @@
 
 #include "base/search.h"
 #include "insn/decoder.h"
+#include "report/html/html_sources.h"
 #include "report/rows/code_names.h"
 
 #include <Zydis/Zydis.h>
@@ -45,12 +46,27 @@ static struct rf_error *put_inlined(struct json_writer *out, const struct profil
 	return NULL;
 }
 
+/* File and line of its source; null where that is not among the sources of the page. */
+static void put_source(struct json_writer *out, const struct profile *profile,
+		       const struct code_instruction *at, uint32_t *hint)
+{
+	const struct profile_line *line = report_line_row(profile, at->module, at->offset);
+	const uint32_t source = line ? html_source_of(profile, line->file, hint) : PROFILE_NONE;
+	put_known(out, NULL, source != PROFILE_NONE, source);
+	put_known(out, NULL, source != PROFILE_NONE, line ? line->line : 0);
+}
+
+/* What is known of the line before. */
+struct before {
+	uint32_t call, source;
+};
+
 /* Offset, text, executions, ns of samples, flop, bytes loaded and stored, those to and from memory,
- * estimated (0 where nothing was traced), and what was inlined.  The page's scripts know the order.
- */
+ * estimated (0 where nothing was traced), the source, and what was inlined.  The page's scripts
+ * know the order. */
 static struct rf_error *put_line(struct json_writer *out, const struct profile *profile,
 				 const ZydisFormatter *formatter, const struct line *line,
-				 uint32_t *before)
+				 struct before *before)
 {
 	const struct code_instruction *at = line->at;
 	put_array(out, NULL);
@@ -61,7 +77,8 @@ static struct rf_error *put_line(struct json_writer *out, const struct profile *
 	put_count(out, NULL, (uint64_t)at->flop);
 	put_count(out, NULL, (uint64_t)at->load_bytes + (uint64_t)at->store_bytes);
 	put_count(out, NULL, (uint64_t)line->mem_bytes);
-	struct rf_error *error = put_inlined(out, profile, line, before);
+	put_source(out, profile, at, &before->source);
+	struct rf_error *error = put_inlined(out, profile, line, &before->call);
 	put_end(out);
 	return error;
 }
@@ -87,7 +104,7 @@ static struct rf_error *put_lines(struct json_writer *out, const char *key, cons
 				  size_t from, size_t end)
 {
 	ZydisFormatter formatter;
-	uint32_t before = PROFILE_NONE;
+	struct before before = {PROFILE_NONE, 0};
 	struct rf_error *error = NULL;
 	ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL);
 	ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);

@@ -33,15 +33,23 @@ void report_loop_number(char *text, const struct model_function *function, size_
 	(void)put_number(text + 5, 59, function, loop);
 }
 
-bool report_line_at(const struct profile *profile, uint32_t module, uint64_t offset, char *text,
-		    size_t size)
+const struct profile_line *report_line_row(const struct profile *profile, uint32_t module,
+					   uint64_t offset)
 {
 	const struct profile_line *lines = profile->lines; /* they stand by (module, start) */
 	const size_t n = rf_search(profile->n_lines, i,
 				   lines[i].module < module ||
 					   (lines[i].module == module && lines[i].start <= offset));
 	const struct profile_line *line = n ? &lines[n - 1] : NULL;
-	if (!line || line->module != module || offset < line->start || offset >= line->end)
+	return line && line->module == module && offset >= line->start && offset < line->end ? line
+											     : NULL;
+}
+
+bool report_line_at(const struct profile *profile, uint32_t module, uint64_t offset, char *text,
+		    size_t size)
+{
+	const struct profile_line *line = report_line_row(profile, module, offset);
+	if (!line)
 		return false;
 	snprintf(text, size, "%.100s:%" PRIu32, report_base_name(line->file), line->line);
 	return true;

@@ -6,6 +6,9 @@
 
 /* "loop 2.1": the second outermost one's first inner one; in 64 bytes. */
 void report_loop_number(char *text, const struct model_function *function, size_t loop);
+/* The row of the source line at a place, or NULL. */
+const struct profile_line *report_line_row(const struct profile *profile, uint32_t module,
+					   uint64_t offset);
 /* Base name and number of the source line at a place, "mesh.c:88"; false where none is known. */
 bool report_line_at(const struct profile *profile, uint32_t module, uint64_t offset, char *text,
 		    size_t size);

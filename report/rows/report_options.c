@@ -136,5 +136,6 @@ bool report_from_sums(const struct report_options *options)
 
 bool report_has_lines(const struct report_options *options)
 {
-	return options->function || options->by == BY_LINE || options->by == BY_LOOP;
+	return options->function || options->html_path || options->by == BY_LINE ||
+	       options->by == BY_LOOP;
 }

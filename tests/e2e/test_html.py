@@ -345,18 +345,24 @@ def test_hostile_names(t):
         base.execute(f"UPDATE {table} SET {column} = ?", (HOSTILE[0] + HOSTILE[2],))
     for key in ("command", "program", "cpu_model", "kernel", "date", "traffic_why"):
         base.execute("UPDATE facts SET value = ? WHERE key = ?", (HOSTILE[0] + HOSTILE[2], key))
+    base.execute("DELETE FROM source_lines")
+    base.execute("DELETE FROM sources")
+    base.execute("INSERT INTO sources VALUES (0, 0, ?)", (HOSTILE[1],))  # where all lines are, too
+    base.execute("UPDATE lines SET file = ?", (HOSTILE[1],))
+    for number, line in enumerate(sorted({row[0] for row in base.execute("SELECT line FROM lines")})):
+        base.execute("INSERT INTO source_lines VALUES (?, 0, ?, ?)", (number, line, HOSTILE[number % len(HOSTILE)]))
     base.execute("INSERT INTO uncounted SELECT (SELECT count(*) FROM uncounted), ?, id FROM modules LIMIT 1", (HOSTILE[0],))
     base.commit()
     base.close()
     html, expected = report(t, profile, "--html-compare", profile)
     page = text(html)
     n = len(expected["functions"])
-    assert page.count("<script") == page.count("</script") == n + 5, "other script elements"
+    assert page.count("<script") == page.count("</script") == n + 6, "other script elements"
     for _, data in DATA.findall(page):
         assert not set("<>&\u2028") & set(data) and json.loads(data), data[:300]
     with Browser(t.directory) as browser:
         browser.open(html)
-        assert browser.value("document.scripts.length") == n + 5
+        assert browser.value("document.scripts.length") == n + 6
         for i in [i for i, row in enumerate(expected["functions"]) if row["time_s"] > 0] + list(range(min(30, n))):
             browser.value(f'location.hash = "f{i}"')
             browser.until(f"rfprof.last === {i}")

@@ -217,6 +217,7 @@ static struct rf_error *resolve_names(struct run *run)
 	const struct resolve_options options = {
 		.fetcher = debuginfod ? debuginfod_fetcher(debuginfod) : NULL,
 		.kept = run->kept,
+		.source = !run->options->no_source,
 	};
 	error = names_resolve(run->profile, &options);
 	if (options.kept)

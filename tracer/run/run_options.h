@@ -16,6 +16,7 @@ struct run_options {
 	unsigned repeat;      /* timed runs, at least 1 */
 	bool debuginfod;      /* fetch debug files that are not here */
 	bool keep_roofs;      /* measure none again behind the run */
+	bool no_source;       /* keep no source text */
 	bool no_cache;        /* read all names anew, and keep none */
 	const char *log_path; /* rfprof's own messages; NULL: standard error */
 	enum sampler_option sampler;

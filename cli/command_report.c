@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "cli/command_line.h"
+#include "cli/open_page.h"
 #include "cli/output_file.h"
 #include "cli/report_request.h"
 #include "profile/profile.h"
@@ -108,6 +109,8 @@ static struct rf_error *report_file(const char *path, const struct options *give
 		error = write_profile(profile, given, options);
 	if (!error && given->save)
 		error = profile_save(profile, given->save);
+	if (!error && given->open_page)
+		open_page(given->html, stderr);
 	profile_destroy(profile);
 	return error;
 }

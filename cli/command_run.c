@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cache/geometry_machine.h"
 #include "cli/command_line.h"
+#include "cli/open_page.h"
 #include "cli/output_file.h"
 #include "cli/report_request.h"
 #include "report/account/account_sums.h"
@@ -126,6 +127,8 @@ static struct rf_error *write_report(const struct request *request, const struct
 	struct report_options report = request->report;
 	report.saved_as = given->save || !request->save_path ? request->save_path : "";
 	error = report_write(run->profile, &report, given->quiet && to_log ? NULL : table.stream);
+	if (!error && request->given->open_page)
+		open_page(report.html_path, run->log.stream);
 	return output_file_close(&table, error);
 }
 

@@ -46,6 +46,8 @@ struct rf_error *report_request(const struct options *given, struct report_optio
 	if (given->html_compare && !given->html)
 		return usage_error("--html-compare is about the page of --html",
 				   given->html_compare);
+	if (given->open_page && (!given->html || report_is_stdout(given->html)))
+		return usage_error("needs a page, by --html FILE", "--open");
 	if (given->min && !report_share_parse(given->min, &options->min_share))
 		return usage_error("--min takes a share of the time, such as 2%", given->min);
 	struct rf_error *error = report_pattern_check("--focus", given->focus);

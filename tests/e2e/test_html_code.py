@@ -233,3 +233,26 @@ def test_nothing_is_cut_off(t):
             assert browser.value("document.documentElement.scrollWidth <= innerWidth"), width
             fill = browser.value('getComputedStyle(document.querySelector("#static svg circle.point")).fill')
             assert fill not in ("rgb(119, 119, 119)", "rgb(160, 160, 160)"), "points have the colours of their bounds"
+
+
+def test_open(t):
+    """--open starts the browser that is named with the page, or says why not; the status stays."""
+    profile = saved_profile(t)
+    page, seen = os.path.join(t.directory, "a page.html"), os.path.join(t.directory, "seen")
+    browser = os.path.join(t.directory, "browser")
+    with open(browser, "w", encoding="ascii") as file:
+        file.write(f'#!/bin/sh\nprintf %s "$1" >"{seen}.new" && mv "{seen}.new" "{seen}"\n')
+    os.chmod(browser, 0o755)
+    none = {"DISPLAY": None, "WAYLAND_DISPLAY": None, "BROWSER": None}
+    done = t.rfprof("report", "--html", page, "--open", profile, env={**none, "BROWSER": browser})
+    assert done.status == 0 and not done.stderr, str(done)
+    for _ in range(200):
+        if os.path.exists(seen):
+            break
+        time.sleep(0.05)
+    assert text(seen) == os.path.realpath(page)
+    for env, said in ((none, "no display"), ({**none, "BROWSER": "/nonexistent/browser"}, "no browser could be started")):
+        done = t.rfprof("report", "--html", page, "--open", profile, env=env)
+        assert done.status == 0 and said in done.stderr.decode() and "a page.html" in done.stderr.decode(), str(done)
+    done = t.rfprof("report", "--open", profile)
+    assert done.status == 2 and "--html" in done.stderr.decode(), str(done)

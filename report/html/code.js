@@ -151,6 +151,11 @@ function join(source, code) {
 	}
 }
 
+function noSource(f) {
+	return f.share < 0.01 ? "that of functions with less than 1 % of the time is not kept" :
+		"the profile has no lines of this code, or no source text (--no-source, --redact, earlier versions of rfprof)";
+}
+
 function pageCode(f, detail) {
 	if (!detail.code || !detail.code.length)
 		return section("Instructions", element("p", {class: "note"}, f.instructions > 0 ?
@@ -169,7 +174,7 @@ function pageCode(f, detail) {
 		made = section("Source and instructions", element("p", {class: "note"}, `${told} A click on a line marks its instructions.`),
 			element("div", {class: "panes"}, source, code));
 	} else {
-		made = section("Instructions", element("p", {class: "note"}, told), code);
+		made = section("Instructions", element("p", {class: "note"}, told), element("p", {class: "note"}, `No source beside them: ${noSource(f)}.`), code);
 	}
 	made.grow = code.grow;
 	made.start = () => showHottest(source ? [source, code] : []);

@@ -80,7 +80,7 @@ function pageFacts(f, detail) {
 	return element("dl", {class: "facts"},
 		fact(boundOf(f) === "kernel" ? "Kernel time" : "User time", timeMark(f) + formatSeconds(f.time_s), `${formatShare(f.share)} · ${formatCount(f.samples)} samples${runsText(detail.time_runs_s)}`),
 		fact("Speed", rateText(f), known(f.roof) ? `roof ${significant(f.roof)}` : null),
-		fact(f.above_roof ? "Above its roof" : "Below its roof", belowText(f), known(f.headroom_s) ? `up to ${formatSeconds(f.headroom_s)} to gain` : null),
+		fact("Of its roof", percentText(f), known(f.distance) ? `${belowText(f)} ${f.above_roof ? "above" : "below"} it${f.headroom_s > 0 ? `, could save ${formatSeconds(f.headroom_s)}` : ""}` : null),
 		fact("Flop", formatCount(f.flop), f.flop > 0 ? f.precision : null),
 		fact("Loaded, stored", formatBytes(f.load_bytes + f.store_bytes), `${formatBytes(f.load_bytes)}, ${formatBytes(f.store_bytes)}`),
 		fact("Instructions", formatCount(f.instructions), known(ipc) ? `${significant(ipc)} per cycle` : null),

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_STEPS 20000 /* in a page: those with most time */
+#define MOST_STEPS 10000 /* in a page: those with most time */
 #define NO_NUMBER UINT32_MAX
 
 struct calls {

@@ -40,6 +40,15 @@ void svg_widen(struct range *range, double value)
 	range->high = fmax(range->high, value);
 }
 
+double svg_highest_point(const struct picture *p)
+{
+	double most = 0;
+	for (size_t i = 0; i < p->n_points; i++)
+		if (!p->points[i].strip)
+			most = fmax(most, p->points[i].function->place.point);
+	return most;
+}
+
 void svg_position(const struct picture *p, const struct model_function *f, bool strip, double *x,
 		  double *y)
 {

@@ -87,6 +87,8 @@ double svg_strip_x(const struct picture *p, double share);
 /* Where it stands, in pixels; strip: among those without flop. */
 void svg_position(const struct picture *p, const struct model_function *f, bool strip, double *x,
 		  double *y);
+/* The highest rate of the points with flop; 0: there are none. */
+double svg_highest_point(const struct picture *p);
 /* Moves the ends of a range so that a value > 0 lies inside. */
 void svg_widen(struct range *range, double value);
 

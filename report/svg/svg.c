@@ -68,9 +68,8 @@ static void choose_ranges(struct picture *p)
 	svg_arrows_widen(p);
 	if (p->y.high <= 0)
 		p->y = (struct range){0.1, 100};
-	/* a roof's slope and its flat part are both to be seen */
-	p->x = p->x.high > 0 ? (struct range){p->x.low / 2, p->x.high * 4}
-			     : (struct range){0.05, 20};
+	if (p->x.high <= 0)
+		p->x = (struct range){0.05, 20};
 	snap(&p->x);
 	snap(&p->y);
 	p->strip =

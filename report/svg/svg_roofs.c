@@ -99,6 +99,13 @@ bool svg_custom_is_drawn(const struct picture *p, const struct custom_roof *roof
 	return value >= 1e-4 && value <= 1e4;
 }
 
+/* So that enough is seen of a slope and of the flat part behind its end. */
+static void widen_around(struct picture *p, double ridge)
+{
+	svg_widen(&p->x, ridge / 8);
+	svg_widen(&p->x, ridge * 4);
+}
+
 void svg_roofs_widen(struct picture *p)
 {
 	const struct profile *profile = p->view->profile;
@@ -106,7 +113,7 @@ void svg_roofs_widen(struct picture *p)
 	size_t n = svg_levels(p, levels);
 	double own = highest_peak(p, p->threads), all = most_peak(p);
 	for (size_t i = 0; i < n && own > 0; i++)
-		svg_widen(&p->x, own / bandwidth(p, levels[i], p->threads));
+		widen_around(p, own / bandwidth(p, levels[i], p->threads));
 	svg_widen(&p->y, all);
 	svg_widen(&p->y, svg_theory(p));
 	svg_widen(&p->y, all / 100);
@@ -115,10 +122,12 @@ void svg_roofs_widen(struct picture *p)
 		const struct custom_roof *roof = &profile->custom_roofs[i];
 		if (!svg_custom_is_drawn(p, roof))
 			continue;
-		if (is_rate(roof))
+		if (is_rate(roof)) {
 			svg_widen(&p->y, roof->value);
-		else
-			svg_widen(&p->x, (all > 0 ? all : 10) / roof->value);
+			svg_widen(&p->y, all > 0 ? NAN : roof->value / 10);
+		} else {
+			widen_around(p, (all > 0 ? all : 10) / roof->value);
+		}
 	}
 }
 
@@ -284,14 +293,6 @@ static bool is_own_ceiling(const struct picture *p, enum roof_isa isa, enum roof
 	       (isa != ROOF_ISA_ANY || rate > 1.03 * compute_rate(p, ROOF_ISA_SCALAR, op));
 }
 
-static bool has_point_above(const struct picture *p, double rate)
-{
-	for (size_t i = 0; i < p->n_points; i++)
-		if (!p->points[i].strip && p->points[i].function->place.point > rate)
-			return true;
-	return false;
-}
-
 /* What code of a kind reaches at most: without FMA, without vectors; or, where a point is above the
  * peak, with additions beside its FMAs, where a core has adders for them. */
 static void ceilings(struct picture *p)
@@ -307,8 +308,8 @@ static void ceilings(struct picture *p)
 	};
 	const double steepest = steepest_measured(p, p->threads),
 		     mixed = compute_rate(p, ROOF_ISA_ANY, MIXED_OP);
-	if (mixed > 1.03 * model_peak(p->view->profile, p->precision, p->threads) &&
-	    has_point_above(p, model_peak(p->view->profile, p->precision, p->threads)))
+	const double peak = model_peak(p->view->profile, p->precision, p->threads);
+	if (mixed > 1.03 * peak && svg_highest_point(p) > peak)
 		draw_ceiling(p, add_flat(p, mixed, steepest), "FMAs and as many additions", mixed,
 			     "");
 	for (size_t i = 0; i < sizeof(lower) / sizeof(*lower); i++) {

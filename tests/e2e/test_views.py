@@ -146,3 +146,23 @@ def test_zeros_explain_what_is_above_its_roof(t):
         shown = views(t, copy_of(t, zeros.format(*[rate / 1.5] * 4)), "copy")
         row = next(row for row in shown["json"]["functions"] if row["name"] == "copy")
         assert row["above_roof"] and ("zeros move that fast" in row["why"]) == told, row["why"]
+
+
+def test_the_picture_fits_its_data(t):
+    """Its title is no path, its axes end near what they show, and no ceiling stands above the roof."""
+    profile = copy_of(t, "UPDATE facts SET value = '/a/long/way/to/solver --fast' WHERE key = 'command'")
+    path = os.path.join(t.directory, "picture.svg")
+    assert t.rfprof("report", "--svg", path, profile).status == 0
+    root = xml.etree.ElementTree.parse(path).getroot()
+    tag = "{http://www.w3.org/2000/svg}"
+    assert next(root.iter(tag + "text")).text == "solver"
+    low, high = float(root.get("data-y-min")), float(root.get("data-y-max"))
+    points = [float(circle.get("data-point")) for circle in root.iter(tag + "circle") if circle.get("class") == "point"]
+    peaks = [float(re.match(NUMBER, node.text).group()) for node in root.iter(tag + "text") if re.match(NUMBER + " GFLOP/s [SD]P", node.text or "")]
+    assert points and peaks and max(points + peaks) <= high <= 5 * max(points + peaks), (low, high, points, peaks)
+    assert low <= min(points) and low >= min(points + [max(peaks) / 100]) / 10, (low, points)
+    lines = [(line.get("class"), float(line.get("y1")), float(line.get("y2")), line.get("stroke-width")) for line in root.iter(tag + "line")]
+    main = next(y1 for kind, y1, _, width in lines if kind == "peak" and width == "2")
+    ceilings = [(y1, y2) for kind, y1, y2, _ in lines if kind == "ceiling"]
+    flat = [y1 for y1, y2 in ceilings if y1 == y2]
+    assert flat and all(y > main for y in flat), (main, ceilings)

@@ -204,6 +204,23 @@ def test_programs_without_flop(t):
         check_quiet(browser)
 
 
+def test_what_moved_adds_up(t):
+    """The sums by level are those of the run, and the time that levels bind that of their functions."""
+    html, expected = report(t, saved_profile(t))
+    traffic, rows = expected["run"]["traffic"], expected["functions"]
+    with Browser(t.directory) as browser:
+        browser.open(html)
+        sums = {row["level"]: row for row in browser.value("levelSums(rfprof.profile).map(({level, read, written, time}) => ({level, read, written, time}))")}
+        for level, key in (("L2", "l2_bytes"), ("L3", "l3_bytes"), ("DRAM", "mem_bytes")):
+            assert math.isclose(sums[level]["read"] + sums[level]["written"], traffic[key], rel_tol=1e-9, abs_tol=1), (level, sums, traffic)
+        assert sums["L1"]["read"] == sum(row["load_bytes"] for row in rows) and sums["L1"]["read"] > 0
+        for level, row in sums.items():
+            assert math.isclose(row["time"], sum(f["time_s"] for f in rows if f["level"] == level), abs_tol=1e-9), level
+        cells = browser.value('[...document.querySelectorAll("#list table.levels tbody tr")].map(row => row.cells[0].textContent)')
+        assert cells == list(sums)
+        check_quiet(browser)
+
+
 FITS = """(() => {
 	const wide = [...document.querySelectorAll("#list .scroll, #static .scroll")].filter(box => box.offsetParent && box.scrollWidth > box.clientWidth + 1);
 	return [document.documentElement.scrollWidth <= innerWidth, wide.length];

@@ -67,6 +67,23 @@ static double conflicts_of(const struct model_function *f)
 	return binds ? 100 * conflicts->share : 0;
 }
 
+/* What is farther than L2 moves no more than what is nearer, at most. */
+static const struct model_level *unsure_level(const struct model_function *f)
+{
+	const struct model_traffic *traffic = f->traffic;
+	double most = INFINITY;
+	for (size_t i = 1; i < traffic->n_levels; i++) {
+		const struct model_level *level = &traffic->levels[i];
+		const struct model_estimate *moved = &level->moved[DIRECTION_BOTH];
+		const double half = 0.5 * f->elapsed_s * level->bandwidth * 1e9; /* bytes */
+		most = fmin(most, moved->bytes + moved->halfwidth);
+		if (half > 0 && moved->bytes < half && most >= half &&
+		    moved->halfwidth > moved->bytes)
+			return level;
+	}
+	return NULL;
+}
+
 static void add_data(const struct model_function *f, struct model_evidence *evidence)
 {
 	const struct model_traffic *traffic = f->traffic;
@@ -77,6 +94,7 @@ static void add_data(const struct model_function *f, struct model_evidence *evid
 		evidence->level = level;
 		evidence->bandwidth_used = percent(level->rate, level->bandwidth);
 	}
+	evidence->unsure = unsure_level(f);
 	evidence->irregular = percent(strides->random, steps);
 	evidence->strided = percent(strides->constant, steps);
 	const double to_l1 =

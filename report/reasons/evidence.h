@@ -70,7 +70,10 @@ struct model_evidence {
 	/* The level whose bandwidth its roof stands on; NULL: a compute roof, or nothing is known
 	 * to have moved there. */
 	const struct model_level *level;
-	double bandwidth_used;     /* of that level's */
+	double bandwidth_used; /* of that level's */
+	/* The level whose bytes are known so roughly that they may need most of its time, though
+	 * the estimate does not; NULL: none. */
+	const struct model_level *unsure;
 	double irregular, strided; /* of the steps between its addresses */
 	double touched; /* of the bytes that come to L1: loaded and stored, more than 100 where they
 			 * are used again; NAN: none come */

@@ -2,6 +2,7 @@
  * calls, and what they sum up to by function. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What a thread of the timed run did by the clock.  Times are since the start of the run. */
@@ -47,6 +48,24 @@ struct profile_wait {
 	uint64_t time_ns;   /* with the part of the thread's waits that were not */
 	uint64_t alone_ns;  /* of it: no thread ran */
 	uint64_t others_ns; /* running time of all threads meanwhile, together */
+	/* of those for other threads that were looked at, in no file: so long samples of other
+	 * threads were joined to them; their time; of it all threads waited */
+	uint64_t watched_ns, seen_ns, quiet_ns;
+};
+
+/* What else there was while threads of a process waited with the stack `wait_frame` for another
+ * one.  Running time of its other threads at `frame`, which is that of `thread` alone, or
+ * PROFILE_NONE: of several.  Or (`waited`) time in which all waited, by the wait, of `cause`, of
+ * the thread that let the waiting one go on; `frame` PROFILE_NONE: it had not waited, or was not
+ * known. */
+struct profile_meanwhile {
+	uint32_t wait_frame, frame, thread;
+	bool waited;
+	enum wait_cause cause;
+	uint64_t time_ns;
+	/* of it: of the thread that let the waiting one go on; and of that which came out of such a
+	 * wait last, and has the lock, if it is one */
+	uint64_t waker_ns, holder_ns;
 };
 
 /* Page faults with the same stack, those of the program's own code and of what the kernel did for
@@ -97,6 +116,21 @@ struct profile_sum_wait {
 	enum wait_kind kind;
 	uint32_t threads;                         /* that waited so */
 	uint64_t n, time_ns, alone_ns, others_ns; /* as in struct profile_wait */
+};
+
+/* Of waits for other threads: a function of the program's own that ran meanwhile, or one in which
+ * the thread waited meanwhile that let the waiting one go on, while no thread ran. */
+struct profile_sum_runner {
+	uint32_t wait;             /* row in sum_waits */
+	uint32_t function, module; /* as in struct profile_sum */
+	bool waited;
+	uint32_t call;       /* what for, as in struct profile_sum_wait; of those that ran: 0 */
+	enum wait_kind kind; /* of those that ran: WAITS_OTHER */
+	uint32_t thread;     /* the only one, or PROFILE_NONE: several */
+	/* of the waiting time; above 1 where several threads ran there at once */
+	double share;
+	double holder_share; /* of it: of the thread that held the lock, or let the waiting one go
+				on */
 };
 
 /* How often the system call instruction at (module, offset) asked for `number` in the counted run;

@@ -93,3 +93,11 @@ uint32_t *profile_places_of_frames(const struct profile *profile)
 						       profile->frames[i].offset, NULL);
 	return places;
 }
+
+void profile_split_place(const struct profile *profile, uint32_t place, uint32_t *function,
+			 uint32_t *module)
+{
+	const size_t n = profile->n_functions;
+	*function = place < n ? place : PROFILE_NONE;
+	*module = place >= n && place < n + profile->n_modules ? place - (uint32_t)n : PROFILE_NONE;
+}

@@ -33,3 +33,6 @@ size_t profile_place_at(const struct profile *profile, uint32_t module, uint64_t
 /* The place of each frame's own address (for a caller that is the one behind its call), to be
  * freed.  Indexes the functions.  NULL when memory is short. */
 uint32_t *profile_places_of_frames(const struct profile *profile);
+/* `function` and `module` of a place, as rows of sums have them: one of them, or neither. */
+void profile_split_place(const struct profile *profile, uint32_t place, uint32_t *function,
+			 uint32_t *module);

@@ -144,6 +144,7 @@ void profile_destroy(struct profile *profile)
 		return;
 	struct profile_private *private = (struct profile_private *)profile;
 	profile_free_tables(profile);
+	free(profile->meanwhile);
 	roof_index_deinit(&private->roof_index);
 	function_index_deinit(&private->function_index);
 	for (int t = 0; t < N_TABLES; t++)
@@ -428,6 +429,8 @@ void profile_move_rows(struct profile *from, struct profile *to)
 		swap((char *)from + table->cap_items, (char *)to + table->cap_items,
 		     sizeof(size_t));
 	}
+	swap(&from->meanwhile, &to->meanwhile, sizeof(void *));
+	swap(&from->n_meanwhile, &to->n_meanwhile, sizeof(size_t));
 	for (size_t i = 0; i < from->n_facts; i++)
 		profile_set_fact(to, from->facts[i].key, "%s", from->facts[i].value);
 }

@@ -433,6 +433,9 @@ struct profile {
 	struct row *name;                 \
 	size_t n_##name, cap_##name;
 #include "profile/tables.def"
+	/* Until account_summarise has summed them up; in no file. */
+	struct profile_meanwhile *meanwhile;
+	size_t n_meanwhile;
 	/* Of the roofs as model_build has found them (roof_index.h), or NULL. */
 	struct roof_index *roof_index;
 	struct function_index *function_index; /* function_index.h */

@@ -8,6 +8,7 @@
 #include "profile/kernel_names.h"
 #include "report/account/groups.h"
 #include "report/account/own_function.h"
+#include "report/account/wait_sums.h"
 #include "report/model/model_samples.h"
 
 #include <math.h>
@@ -18,20 +19,6 @@ struct summing {
 	uint32_t *places; /* of frames */
 	uint32_t *own;    /* of frames: place of the function behind it */
 };
-
-/* `function` and `module` of a place, as rows of sums have them. */
-static void split_place(const struct profile *profile, uint32_t place, uint32_t *function,
-			uint32_t *module)
-{
-	const size_t n = profile->n_functions;
-	*function = place < n ? place : PROFILE_NONE;
-	*module = place >= n && place < n + profile->n_modules ? place - (uint32_t)n : PROFILE_NONE;
-}
-
-static uint32_t kernel_offset(const struct profile *profile, uint32_t frame)
-{
-	return frame == PROFILE_NONE ? 0 : (uint32_t)profile->frames[frame].offset;
-}
 
 /* ---- the kernel ---- */
 
@@ -51,7 +38,7 @@ static uint32_t call_of(const struct summing *summing, const struct profile_samp
 	const uint32_t place = summing->places[sample->frame];
 	const uint32_t module = profile->frames[sample->frame].module;
 	if (profile_is_kernel_sample(profile, sample))
-		return kernel_offset(profile, sample->frame);
+		return (uint32_t)profile->frames[sample->frame].offset;
 	if (place >= profile->n_functions || module == PROFILE_NONE)
 		return 0;
 	const enum account_group group =
@@ -73,7 +60,8 @@ static struct rf_error *add_kernel(struct summing *summing)
 		};
 		if (!row.call)
 			continue;
-		split_place(profile, summing->own[sample->frame], &row.function, &row.module);
+		profile_split_place(profile, summing->own[sample->frame], &row.function,
+				    &row.module);
 		error = rf_array_add(profile->sum_kernel, profile->n_sum_kernel,
 				     profile->cap_sum_kernel, row);
 	}
@@ -161,75 +149,6 @@ static void merge_faults(struct profile *profile)
 	profile->n_sum_faults = n + 1;
 }
 
-/* ---- waits ---- */
-
-/* `threads` is a thread's row until rows are merged. */
-static int compare_waits(const void *a, const void *b)
-{
-	const struct profile_sum_wait *x = a, *y = b;
-	return rf_compare(x->function, y->function) ?: rf_compare(x->module, y->module)
-	       ?: rf_compare(x->kind, y->kind) ?: rf_compare(x->call, y->call)
-	       ?: rf_compare(x->threads, y->threads);
-}
-
-static bool is_same_wait(const struct profile_sum_wait *x, const struct profile_sum_wait *y)
-{
-	return x->function == y->function && x->module == y->module && x->kind == y->kind &&
-	       x->call == y->call;
-}
-
-static struct rf_error *add_waits(struct summing *summing)
-{
-	struct profile *profile = summing->profile;
-	struct rf_error *error = NULL;
-	for (size_t i = 0; !error && i < profile->n_waits; i++) {
-		const struct profile_wait *wait = &profile->waits[i];
-		struct profile_sum_wait row = {
-			.function = PROFILE_NONE,
-			.module = PROFILE_NONE,
-			.call = kernel_offset(profile, wait->frame),
-			.kind = wait_kind_of(profile, summing->places, wait),
-			.threads = wait->thread,
-			.n = wait->n,
-			.time_ns = wait->time_ns,
-			.alone_ns = wait->alone_ns,
-			.others_ns = wait->others_ns,
-		};
-		if (wait->frame != PROFILE_NONE)
-			split_place(profile, summing->own[wait->frame], &row.function, &row.module);
-		error = rf_array_add(profile->sum_waits, profile->n_sum_waits,
-				     profile->cap_sum_waits, row);
-	}
-	return error;
-}
-
-static void merge_waits(struct profile *profile)
-{
-	struct profile_sum_wait *rows = profile->sum_waits;
-	size_t n = 0;
-	uint32_t last = PROFILE_NONE;
-	if (!profile->n_sum_waits)
-		return;
-	qsort(rows, profile->n_sum_waits, sizeof(*rows), compare_waits);
-	for (size_t i = 0; i < profile->n_sum_waits; i++) {
-		const struct profile_sum_wait row = rows[i];
-		if (!n || !is_same_wait(&rows[n - 1], &row)) {
-			last = row.threads;
-			rows[n] = row;
-			rows[n++].threads = 1;
-			continue;
-		}
-		struct profile_sum_wait *to = &rows[n - 1];
-		to->threads += row.threads != last;
-		last = row.threads;
-		to->n += row.n;
-		to->time_ns += row.time_ns;
-		to->alone_ns += row.alone_ns;
-		to->others_ns += row.others_ns;
-	}
-	profile->n_sum_waits = n;
-}
-
 /* ---- system calls ---- */
 
 /* The number that the instruction before (module, behind) has asked for, where that was always the
@@ -279,6 +198,11 @@ static struct rf_error *name_calls(struct profile *profile)
 	for (size_t i = 0; done && i < profile->n_waits; i++)
 		if (profile->waits[i].frame != PROFILE_NONE)
 			profile->waits[i].frame = known[profile->waits[i].frame];
+	for (size_t i = 0; done && i < profile->n_meanwhile; i++) {
+		struct profile_meanwhile *row = &profile->meanwhile[i];
+		row->wait_frame = known[row->wait_frame];
+		row->frame = row->frame == PROFILE_NONE ? PROFILE_NONE : known[row->frame];
+	}
 	free(known);
 	return done ? NULL : rf_error_no_memory();
 }
@@ -398,7 +322,7 @@ static struct rf_error *add_calls(struct summing *summing)
 				? main_caller(profile, &callers, call)
 				: (uint32_t)profile_place_at(profile, call->caller_module,
 							     call->caller_offset, NULL);
-		split_place(profile, place, &row.function, &row.module);
+		profile_split_place(profile, place, &row.function, &row.module);
 		error = rf_array_add(profile->sum_calls, profile->n_sum_calls,
 				     profile->cap_sum_calls, row);
 	}
@@ -423,19 +347,17 @@ struct rf_error *account_summarise(struct profile *profile)
 	if (error)
 		return error;
 	struct summing summing = {.profile = profile, .places = profile_places_of_frames(profile)};
-	profile->n_sum_kernel = profile->n_sum_waits = profile->n_sum_calls = 0;
-	profile->n_sum_faults = 0;
+	profile->n_sum_kernel = profile->n_sum_calls = profile->n_sum_faults = 0;
 	summing.own = calloc(profile->n_frames + 1, sizeof(*summing.own));
 	error = summing.places && summing.own ? NULL : rf_error_no_memory();
 	for (uint32_t i = 0; !error && i < profile->n_frames; i++)
 		if (is_of_system(profile, summing.places, i))
 			summing.own[i] = summing.places[own_frame(profile, summing.places, i)];
-	error = error ?: add_kernel(&summing) ?: add_faults(&summing) ?: add_waits(&summing)
-			?: add_calls(&summing);
+	error = error ?: add_kernel(&summing) ?: add_faults(&summing) ?: add_calls(&summing)
+		?: wait_sums_make(profile, summing.places, summing.own);
 	merge_faults(profile);
 	error = error ?: add_fault_times(profile);
 	merge_kernel(profile);
-	merge_waits(profile);
 	free(summing.places);
 	free(summing.own);
 	return error;

@@ -1,6 +1,9 @@
 /* Words of the account. */
 #include "report/account/account_words.h"
 
+#include "profile/kernel_names.h"
+#include "report/account/account.h"
+
 #include <stdio.h>
 #include <sys/syscall.h>
 
@@ -63,4 +66,29 @@ const char *account_missing(const struct profile *profile, char *text, size_t si
 	else
 		return NULL;
 	return text;
+}
+
+const struct profile_sum_runner *account_runner(const struct profile *profile,
+						const struct profile_sum_wait *wait)
+{
+	const struct profile_sum_runner *found = NULL;
+	const size_t number = (size_t)(wait - profile->sum_waits);
+	for (size_t i = 0; i < profile->n_sum_runners; i++) {
+		const struct profile_sum_runner *runner = &profile->sum_runners[i];
+		/* the first of each kind tells most of it */
+		if (runner->wait == number &&
+		    (!found || (runner->waited != found->waited && runner->share > found->share)))
+			found = runner;
+	}
+	return found;
+}
+
+void account_runner_words(const struct profile *profile, const struct profile_sum_runner *runner,
+			  char *text, size_t size)
+{
+	const char *function = account_function(profile, runner->function, runner->module);
+	char call[64];
+	kernel_name(runner->call, call, sizeof(call));
+	snprintf(text, size, "%.40s%s%s %.0f %%", function, runner->waited ? " " : "",
+		 runner->waited ? call : "", 100 * runner->share);
 }

@@ -12,3 +12,10 @@ const char *account_wait_word(enum wait_kind kind);
 bool account_moves_bytes(uint32_t number);
 /* What of the account could not be seen, and why, in `text`; NULL: all of it was. */
 const char *account_missing(const struct profile *profile, char *text, size_t size);
+/* What explains a wait for other threads most: the function that ran meanwhile, or the one in which
+ * who let the waiting thread go on had waited itself; NULL: not known. */
+const struct profile_sum_runner *account_runner(const struct profile *profile,
+						const struct profile_sum_wait *wait);
+/* "work 93 %", or of one that waited "hold [clock_nanosleep] 93 %"; in `text`. */
+void account_runner_words(const struct profile *profile, const struct profile_sum_runner *runner,
+			  char *text, size_t size);

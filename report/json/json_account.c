@@ -112,13 +112,43 @@ static void put_function(struct json_writer *out, const struct profile *profile,
 	put_text(out, "module", of == PROFILE_NONE ? NULL : profile->modules[of].name);
 }
 
+static void put_cause(struct json_writer *out, enum wait_kind kind, uint32_t call)
+{
+	put_text(out, "cause", account_wait_word(kind));
+	put_text(out, "system_call",
+		 call >= KERNEL_CALLS ? kernel_call_name(call - KERNEL_CALLS) : NULL);
+}
+
+/* Those that ran while threads waited so, or those that `waited` themselves. */
+static void put_runners(struct json_writer *out, const char *key, const struct profile *profile,
+			size_t wait, bool waited)
+{
+	put_array(out, key);
+	for (size_t i = 0; i < profile->n_sum_runners; i++) {
+		const struct profile_sum_runner *runner = &profile->sum_runners[i];
+		if (runner->wait != wait || runner->waited != waited)
+			continue;
+		put_object(out, NULL);
+		put_function(out, profile, runner->function, runner->module);
+		if (waited)
+			put_cause(out, runner->kind, runner->call);
+		put_real(out, "tid",
+			 runner->thread == PROFILE_NONE ? NAN
+							: profile->threads[runner->thread].tid);
+		put_real(out, "share", runner->share);
+		if (!waited)
+			put_real(out, "holder_share", runner->holder_share);
+		put_end(out);
+	}
+	put_end(out);
+}
+
 static void put_wait(struct json_writer *out, const struct profile *profile,
 		     const struct profile_sum_wait *wait)
 {
+	const size_t number = (size_t)(wait - profile->sum_waits);
 	put_object(out, NULL);
-	put_text(out, "cause", account_wait_word(wait->kind));
-	put_text(out, "system_call",
-		 wait->call >= KERNEL_CALLS ? kernel_call_name(wait->call - KERNEL_CALLS) : NULL);
+	put_cause(out, wait->kind, wait->call);
 	put_function(out, profile, wait->function, wait->module);
 	put_count(out, "n", wait->n);
 	put_real(out, "time_s", (double)wait->time_ns * 1e-9);
@@ -126,6 +156,8 @@ static void put_wait(struct json_writer *out, const struct profile *profile,
 	put_count(out, "threads", wait->threads);
 	put_real(out, "others_running",
 		 wait->time_ns ? (double)wait->others_ns / (double)wait->time_ns : NAN);
+	put_runners(out, "runners", profile, number, false);
+	put_runners(out, "held_up_in", profile, number, true);
 	put_end(out);
 }
 

@@ -2,6 +2,8 @@
 #include "report/reasons/advise_threads.h"
 
 #include "base/text.h"
+#include "profile/kernel_names.h"
+#include "report/account/account_words.h"
 #include "report/reasons/sharing.h"
 
 #include <math.h>
@@ -16,6 +18,8 @@
 #define EVEN 0.8
 /* Less of the wall time with too few threads is not worth a word. */
 #define LEAST_LOSS 0.1
+/* What ran for less of the time that threads waited explains nothing. */
+#define LEAST_RUNNER 0.2
 
 struct workers {
 	size_t n;
@@ -75,20 +79,46 @@ static const struct profile_sum_wait *main_wait(const struct profile *profile, d
 	return found && (double)found->time_ns * 1e-9 > 0.5 * loss_s ? found : NULL;
 }
 
+/* ", meanwhile price of the holder ran (93 % of that time)", or nothing; in `text`. */
+static void put_runner(char *text, size_t size, const struct profile *profile,
+		       const struct profile_sum_wait *wait)
+{
+	const struct profile_sum_runner *runner = account_runner(profile, wait);
+	const bool locked = wait->kind == WAITS_LOCK;
+	char call[64];
+	text[0] = '\0';
+	if (!runner || runner->share < LEAST_RUNNER)
+		return;
+	const char *function = account_function(profile, runner->function, runner->module);
+	const double percent = 100 * fmin(1, runner->share);
+	kernel_name(runner->call, call, sizeof(call));
+	if (!runner->waited)
+		snprintf(text, size, ", meanwhile %.60s%s ran (%.0f %% of that time)", function,
+			 locked && runner->holder_share > 0.5 * runner->share ? " of the holder"
+									      : "",
+			 percent);
+	else
+		snprintf(text, size,
+			 ", while %s waited itself, in %.60s (%s, %.0f %% of that time)",
+			 locked ? "the holder" : "who let them go on", function, call, percent);
+}
+
 static void offer_wait(struct advice *advice, double cost, const struct workers *workers,
 		       const struct profile_sum_wait *wait)
 {
 	const struct profile *profile = advice->view->profile;
 	const char *function = account_function(profile, wait->function, wait->module);
+	char meanwhile[192];
+	put_runner(meanwhile, sizeof(meanwhile), profile, wait);
 	switch (wait->kind) {
 	case WAITS_LOCK:
 		advice_offer(
 			advice, cost,
 			"for %s of the wall time fewer of the %zu threads run than could: they "
 			"wait "
-			"for a lock in %.60s. What to try: hold it for a shorter time, or give "
+			"for a lock in %.60s%s. What to try: hold it for a shorter time, or give "
 			"each thread, or part of the data, a lock of its own",
-			ADVICE_SHARE(advice, cost), workers->n, function);
+			ADVICE_SHARE(advice, cost), workers->n, function, meanwhile);
 		break;
 	case WAITS_INTERPRETER:
 		advice_offer(
@@ -104,9 +134,9 @@ static void offer_wait(struct advice *advice, double cost, const struct workers 
 			advice, cost,
 			"for %s of the wall time fewer of the %zu threads run than could: they "
 			"wait "
-			"for a condition in %.60s, and wake each other. What to try: hand over "
+			"for a condition in %.60s%s, and wake each other. What to try: hand over "
 			"more work at a time",
-			ADVICE_SHARE(advice, cost), workers->n, function);
+			ADVICE_SHARE(advice, cost), workers->n, function, meanwhile);
 		break;
 	default:
 		if (workers->least_s > EVEN * workers->most_s && wait->kind == WAITS_JOIN)

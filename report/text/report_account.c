@@ -100,13 +100,18 @@ struct rf_error *report_strip(const struct report_view *view, FILE *stream)
 
 /* ---- waits ---- */
 
-enum { TIME, WALL, CAUSE, FUNCTION, CALL, COUNT, THREADS, OTHERS, N_COLUMNS };
+enum { TIME, WALL, CAUSE, FUNCTION, CALL, COUNT, THREADS, OTHERS, MEANWHILE, N_COLUMNS };
 
 static const struct text_column columns[N_COLUMNS] = {
-	[TIME] = {"waiting", true},       [WALL] = {"alone", true, 3},
-	[CAUSE] = {"for", false},         [FUNCTION] = {"function", false},
-	[CALL] = {"call", false, 4},      [COUNT] = {"times", true, 2},
-	[THREADS] = {"threads", true, 1}, [OTHERS] = {"others run", true, 5},
+	[TIME] = {"waiting", true},
+	[WALL] = {"alone", true, 3},
+	[CAUSE] = {"for", false},
+	[FUNCTION] = {"function", false},
+	[CALL] = {"call", false, 4},
+	[COUNT] = {"times", true, 2},
+	[THREADS] = {"threads", true, 1},
+	[OTHERS] = {"others run", true, 5},
+	[MEANWHILE] = {"meanwhile", false, 6},
 };
 
 static int compare_waits(const void *a, const void *b)
@@ -120,7 +125,8 @@ static void put_wait(const struct report_view *view, const struct profile_sum_wa
 {
 	const double s = (double)wait->time_ns * 1e-9;
 	const double longest = view->account->wall_s;
-	char name[64], cell[64];
+	const struct profile_sum_runner *runner = account_runner(view->profile, wait);
+	char name[64], cell[128];
 	kernel_name(wait->call, name, sizeof(name));
 	text_table_row(table);
 	text_table_text(table, TIME, report_put_time(cell, s, longest));
@@ -134,6 +140,10 @@ static void put_wait(const struct report_view *view, const struct profile_sum_wa
 	text_table_put(table, THREADS, STYLE_PLAIN, "%u", wait->threads);
 	text_table_put(table, OTHERS, STYLE_PLAIN, "%.1f",
 		       s > 0 ? (double)wait->others_ns * 1e-9 / s : 0);
+	if (!runner)
+		return;
+	account_runner_words(view->profile, runner, cell, sizeof(cell));
+	text_table_text(table, MEANWHILE, cell);
 }
 
 struct rf_error *report_waits(const struct report_view *view, FILE *stream)
@@ -144,6 +154,7 @@ struct rf_error *report_waits(const struct report_view *view, FILE *stream)
 	const struct profile_sum_wait **order = malloc((n + 1) * sizeof(*order));
 	if (!order)
 		return rf_error_no_memory();
+	table.hidden[MEANWHILE] = !profile->n_sum_runners;
 	for (size_t i = 0; i < n; i++)
 		order[i] = &profile->sum_waits[i];
 	qsort(order, n, sizeof(*order), compare_waits);

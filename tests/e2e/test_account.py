@@ -315,6 +315,58 @@ def test_who_runs_meanwhile(t):
     check.end(result)
 
 
+def held_up_by(report, cause, function):
+    """What held up the longest such wait: shares by function in their order, of those that ran and of those that waited, and
+    how many ran, by the records of switches."""
+    rows = [row for row in report["waits"] if (row["cause"], row["function"]) == (cause, function)]
+    assert rows, report["waits"]
+    row = max(rows, key=lambda row: row["time_s"])
+    return [{runner["function"]: runner["share"] for runner in row[key]} for key in ("runners", "held_up_in")] + [row["others_running"]]
+
+
+def held_up(t, what, *options):
+    return t.profile([t.program("held_up.c", ("-pthread",)), what], "--traffic=none", *options).json
+
+
+@pytest.mark.alone
+def test_holder_that_computes(t):
+    """Two thirds of its time in price, a third in count.  Nobody waits there but for a processor."""
+    path = os.path.join(t.directory, "computes.rfp")
+    report = held_up(t, "compute", "--save", path)
+    for cause, function in ("lock", "take_turn"), ("join", "main"):
+        ran, held, running = held_up_by(report, cause, function)
+        both = ran["price"] + ran["count"]
+        assert list(ran)[:2] == ["price", "count"] and abs(ran["price"] / both - 2 / 3) < 0.08, ran
+        assert abs(sum(ran.values()) - running) < 0.08, (ran, running)
+        assert sum(held.values()) < 0.05, held
+    advice, told = report["run"]["advice"], round(100 * held_up_by(report, "lock", "take_turn")[0]["price"])
+    assert re.search(rf"wait for a lock in take_turn, meanwhile price of the holder ran \({told} % of that time\)", advice), advice
+    waits = t.rfprof("report", "--by=wait", path).stdout.decode()
+    assert re.search(rf" lock +take_turn .* price {told} %$", waits, re.MULTILINE), waits
+
+
+@pytest.mark.alone
+def test_holder_beside_others(t):
+    """Who ran elsewhere did not hold the lock: it comes behind those who did, though it ran longer."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("two threads run at once on two processors")
+    ran, _, running = held_up_by(held_up(t, "beside"), "lock", "take_turn")
+    assert list(ran)[0] == "price" and set(ran) == {"price", "count", "elsewhere"}, ran
+    assert abs(sum(ran.values()) - running) < 0.15 and abs(ran["price"] / (ran["price"] + ran["count"]) - 2 / 3) < 0.08, (ran, running)
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("what,waits", (("sleep", (("lock", "take_turn"), ("join", "main"))),
+                                        ("chain", (("lock", "hand_on"), ("condition", "await_turn")))))
+def test_holder_that_sleeps(t, what, waits):
+    """Nobody ran: the holder slept, or the one did whom those wait for who wake main.  In the chain they sleep, too, a little."""
+    report = held_up(t, what)
+    for cause, function in waits:
+        ran, held, running = held_up_by(report, cause, function)
+        assert list(held)[:1] == ["pause_here"] and 0.75 < held["pause_here"] <= 1.001, held
+        assert abs(sum(ran.values()) - running) < 0.05, (ran, running)
+
+
 def test_interpreter_lock(t):
     """Two threads of Python that compute take turns: the one that waits, waits for the interpreter."""
     source = ("import threading\n"

@@ -9,6 +9,7 @@
 #include "tracer/timed/python_samples.h"
 #include "tracer/timed/stack_reader.h"
 #include "tracer/timed/wait_rows.h"
+#include "tracer/timed/wait_runners.h"
 
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct sample_player {
 	struct sample_sources sources;
 	struct wait_rows waits;
 	struct u64_map fault_rows; /* frame and 1 → row of the profile's faults */
+	struct wait_runners *runners;
 	struct mappings *mappings;
 	struct stack_reader *stacks; /* or NULL: not known */
 	struct profile *profile;
@@ -35,9 +37,10 @@ struct sample_player *sample_player_create(const struct sample_sources *sources,
 		return NULL;
 	player->sources = *sources;
 	player->mappings = mappings_create();
+	player->runners = wait_runners_create(sources->schedule);
 	player->profile = profile;
 	player->python = (struct python_samples){.stacks = sources->python, .profile = profile};
-	if (player->mappings)
+	if (player->mappings && player->runners)
 		return player;
 	sample_player_destroy(player);
 	return NULL;
@@ -51,6 +54,7 @@ void sample_player_destroy(struct sample_player *player)
 	stack_reader_destroy(player->stacks);
 	wait_rows_deinit(&player->waits);
 	u64_map_deinit(&player->fault_rows);
+	wait_runners_destroy(player->runners);
 	python_samples_deinit(&player->python);
 	free(player->places);
 	free(player);
@@ -112,7 +116,10 @@ void sample_player_finish(struct sample_player *player, uint64_t start)
 
 struct rf_error *sample_player_finish_waits(struct sample_player *player)
 {
-	return wait_rows_finish(&player->waits, player->profile, player->sources.schedule);
+	const struct wait_rows *rows = &player->waits;
+	return wait_rows_finish(&player->waits, player->profile, player->sources.schedule)
+		       ?: wait_runners_finish(player->runners, player->profile, rows->row_of_wait,
+					      rows->n_row_of_wait);
 }
 
 const struct counter_place *sample_player_places(const struct sample_player *player, size_t *n)
@@ -309,28 +316,33 @@ static uint32_t leaf(struct sample_player *player, uint32_t pid, const struct ra
 	return profile_kernel_frame(player->profile, frame, place->offset);
 }
 
-/* A wait goes into the table of waits; what is not known of it yet (it has not ended) is missing.
- */
+/* A wait gets its row in the table of waits, which is summed up when all of them have ended.  Of
+ * waits for other threads it is told who ran. */
 static struct rf_error *play_wait(struct sample_player *player, const struct event *event,
 				  const struct sample_store *store)
 {
 	struct raw_sample raw;
 	struct kernel_place place = {KERNEL_OTHER, WAIT_OTHER};
+	const uint32_t number = event->sample.wait;
+	const struct schedule_wait *wait = schedule_get_wait(player->sources.schedule, number);
 	sample_store_get(store, event->sample.number, &raw, player->stack);
-	const struct schedule_wait *wait =
-		schedule_get_wait(player->sources.schedule, event->sample.wait);
-	const uint32_t frame = leaf(player, event->pid, &raw, &place);
-	if (frame == PROFILE_NONE)
+	struct profile_wait fresh = {
+		.thread = profile_thread(player->profile, RUN_TIMED, (int)event->pid,
+					 (int)event->tid, ""),
+		.frame = leaf(player, event->pid, &raw, &place),
+	};
+	fresh.cause = place.cause;
+	if (fresh.thread == PROFILE_NONE || fresh.frame == PROFILE_NONE)
 		return rf_error_no_memory();
-	if (!wait || !wait->time_ns)
+	if (!wait || !wait->start) /* it could have gone on */
 		return NULL;
-	const uint32_t thread =
-		profile_thread(player->profile, RUN_TIMED, (int)event->pid, (int)event->tid, "");
-	return thread == PROFILE_NONE
-		       ? rf_error_no_memory()
-		       : wait_rows_add(&player->waits, player->profile, wait,
-				       &(struct profile_wait){thread, frame, place.cause, 1, 0, 0,
-							      0});
+	const uint32_t row = wait_rows_add(&player->waits, player->profile, number, &fresh);
+	if (row == PROFILE_NONE)
+		return rf_error_no_memory();
+	return place.cause != WAIT_FUTEX
+		       ? NULL
+		       : wait_runners_begin(player->runners, player->profile, event->time,
+					    event->pid, event->tid, number, row);
 }
 
 static struct rf_error *play_sample(struct sample_player *player, const struct event *event,
@@ -349,8 +361,9 @@ static struct rf_error *play_sample(struct sample_player *player, const struct e
 	if (sample.thread == PROFILE_NONE || sample.frame == PROFILE_NONE ||
 	    !rf_array_push(to->samples, to->n_samples, to->cap_samples, sample))
 		return rf_error_no_memory();
-	return python_samples_add(&player->python, event->pid, event->tid, event->time,
-				  raw.weight_ns);
+	return wait_runners_sample(player->runners, to, event->pid, event->tid, &sample)
+		       ?: python_samples_add(&player->python, event->pid, event->tid, event->time,
+					     raw.weight_ns);
 }
 
 static struct rf_error *add_faults(struct sample_player *player, uint32_t frame, uint64_t n)

@@ -25,6 +25,9 @@ enum { MOST_RUNNING = 4096 };
 /* What a switch takes at most. */
 #define SWITCH_NS 20000
 
+/* Who is woken may run only when its waker has left the processor: so long after at most. */
+#define WAKE_NS 5000
+
 /* Of shorter waits one cannot be sure that it is still the same when it is looked at. */
 #define LONG_WAIT_NS 3000000
 
@@ -40,13 +43,23 @@ struct live {
 	struct schedule_thread sums;
 	enum state state;
 	uint64_t since;
-	bool offered;              /* schedule_next_wait has told of its wait */
-	uint32_t wait;             /* of the sample before the switch, or UINT32_MAX */
-	uint64_t idle_at, busy_at; /* the clocks below when it began to wait */
-	uint64_t start_ns;         /* of what it ran: until its execve */
+	bool offered;                        /* schedule_next_wait has told of its wait */
+	uint32_t wait;                       /* of the sample before the switch, or UINT32_MAX */
+	uint64_t idle_at, busy_at, quiet_at; /* the clocks below when it began to wait */
+	uint64_t start_ns;                   /* of what it ran: until its execve */
 	/* The kernel's sum when it was last asked, and what switches had told by then; 0: never */
 	uint64_t told_ns, ready_then_ns;
 	uint64_t told_ran_ns; /* in all; 0: not known */
+	uint32_t process;     /* its number */
+	uint32_t last_wait;   /* of those that have ended; and when */
+	uint64_t last_wait_end;
+};
+
+/* Which of its threads run. */
+struct process {
+	uint32_t n_running, running; /* `running`: their numbers, exclusive or */
+	uint32_t ran_last; /* the number of the last one that stopped, or UINT32_MAX; and when */
+	uint64_t stopped;
 };
 
 struct schedule {
@@ -56,13 +69,17 @@ struct schedule {
 	struct live *threads;
 	size_t n_threads, cap_threads;
 	struct u64_map of_tid; /* those that live */
+	struct process *processes;
+	size_t n_processes, cap_processes;
+	struct u64_map of_pid;
 	struct schedule_wait *waits;
 	size_t n_waits, cap_waits;
 	struct schedule_thread *finished;
 	struct schedule_sums sums;
-	size_t n_in[WAITING + 1];  /* threads by state */
-	uint64_t now, played;      /* time of the last record; up to which all were played */
-	uint64_t idle_ns, busy_ns; /* time in which no thread ran; running time of all */
+	size_t n_in[WAITING + 1]; /* threads by state */
+	uint64_t now, played;     /* time of the last record; up to which all were played */
+	/* time in which no thread ran; running time of all; time in which all waited */
+	uint64_t idle_ns, busy_ns, quiet_ns;
 	size_t next_look;
 };
 
@@ -79,6 +96,8 @@ void schedule_destroy(struct schedule *schedule)
 	if (!schedule)
 		return;
 	u64_map_deinit(&schedule->of_tid);
+	u64_map_deinit(&schedule->of_pid);
+	free(schedule->processes);
 	free(schedule->records);
 	free(schedule->threads);
 	free(schedule->waits);
@@ -96,8 +115,8 @@ bool schedule_record(struct schedule *schedule, enum schedule_kind kind, uint64_
 
 uint32_t schedule_add_wait(struct schedule *schedule)
 {
-	const struct schedule_wait fresh = {.thread = UINT32_MAX};
-	return schedule->n_waits < UINT32_MAX - 1 &&
+	const struct schedule_wait fresh = {.thread = UINT32_MAX, .waker_wait = SCHEDULE_NO_WAIT};
+	return schedule->n_waits < SCHEDULE_WAIT_UNSEEN &&
 			       rf_array_push(schedule->waits, schedule->n_waits,
 					     schedule->cap_waits, fresh)
 		       ? (uint32_t)schedule->n_waits - 1
@@ -157,11 +176,29 @@ static void advance(struct schedule *schedule, uint64_t time)
 	if (running)
 		add_to_strip(sums, schedule->now, time, running);
 	schedule->idle_ns += running ? 0 : ns;
+	schedule->quiet_ns += running || schedule->n_in[READY] ? 0 : ns;
 	schedule->busy_ns += running * ns;
 	schedule->now = time;
 }
 
 /* ---- threads ---- */
+
+/* The number of a process; UINT32_MAX: no memory. */
+static uint32_t process_of(struct schedule *schedule, uint32_t pid)
+{
+	const uint32_t *known = u64_map_find(&schedule->of_pid, pid + 1ull);
+	const struct process fresh = {.ran_last = UINT32_MAX};
+	if (known)
+		return *known;
+	if (!rf_array_push(schedule->processes, schedule->n_processes, schedule->cap_processes,
+			   fresh))
+		return UINT32_MAX;
+	const uint32_t number = (uint32_t)schedule->n_processes - 1;
+	if (u64_map_set(&schedule->of_pid, pid + 1ull, number))
+		return number;
+	schedule->n_processes--;
+	return UINT32_MAX;
+}
 
 /* The thread with that id, added when it is new; NULL: no memory. */
 static struct live *live(struct schedule *schedule, const struct record *record)
@@ -172,8 +209,11 @@ static struct live *live(struct schedule *schedule, const struct record *record)
 	const struct live fresh = {
 		.sums = {.pid = record->pid, .tid = record->tid, .start = record->time},
 		.wait = UINT32_MAX,
+		.last_wait = SCHEDULE_NO_WAIT,
+		.process = process_of(schedule, record->pid),
 		.since = record->time};
-	if (!rf_array_push(schedule->threads, schedule->n_threads, schedule->cap_threads, fresh))
+	if (fresh.process == UINT32_MAX ||
+	    !rf_array_push(schedule->threads, schedule->n_threads, schedule->cap_threads, fresh))
 		return NULL;
 	if (!u64_map_set(&schedule->of_tid, record->tid + 1ull,
 			 (uint32_t)schedule->n_threads - 1)) {
@@ -183,8 +223,30 @@ static struct live *live(struct schedule *schedule, const struct record *record)
 	return &schedule->threads[schedule->n_threads - 1];
 }
 
+/* Beside `thread`, whose wait ends now. */
+static void find_waker(const struct schedule *schedule, const struct live *thread,
+		       struct schedule_wait *wait)
+{
+	const struct process *process = &schedule->processes[thread->process];
+	const bool just_stopped = process->ran_last != UINT32_MAX &&
+				  schedule->threads[process->ran_last].state != RUNNING &&
+				  schedule->now - process->stopped < WAKE_NS;
+	const uint32_t number = process->n_running == 0                    ? process->ran_last
+				: process->n_running == 1 && !just_stopped ? process->running
+									   : UINT32_MAX;
+	const struct live *waker = number == UINT32_MAX ? NULL : &schedule->threads[number];
+	if (!waker || waker == thread)
+		return;
+	wait->waker_tid = waker->sums.tid;
+	if (waker->last_wait_end > wait->start)
+		wait->waker_wait = waker->last_wait;
+}
+
 static void end_wait(struct schedule *schedule, struct live *thread, uint64_t ns)
 {
+	const uint32_t before = thread->last_wait;
+	thread->last_wait = thread->wait == UINT32_MAX ? SCHEDULE_WAIT_UNSEEN : thread->wait;
+	thread->last_wait_end = schedule->now;
 	if (thread->wait == UINT32_MAX) {
 		thread->sums.unknown_ns += ns;
 		thread->sums.unknown_alone_ns += schedule->idle_ns - thread->idle_at;
@@ -193,6 +255,12 @@ static void end_wait(struct schedule *schedule, struct live *thread, uint64_t ns
 	}
 	struct schedule_wait *wait = &schedule->waits[thread->wait];
 	wait->thread = (uint32_t)(thread - schedule->threads);
+	wait->start = thread->since;
+	wait->end = schedule->now;
+	wait->before = before;
+	wait->quiet_start = thread->quiet_at;
+	wait->quiet_end = schedule->quiet_ns;
+	find_waker(schedule, thread, wait);
 	wait->time_ns = ns;
 	wait->alone_ns = schedule->idle_ns - thread->idle_at;
 	wait->others_ns = schedule->busy_ns - thread->busy_at;
@@ -214,15 +282,33 @@ static void leave_state(struct schedule *schedule, struct live *thread)
 	schedule->n_in[thread->state]--;
 }
 
+/* A thread begins to run, or stops. */
+static void count_running(struct schedule *schedule, const struct live *thread, bool runs)
+{
+	const uint32_t number = (uint32_t)(thread - schedule->threads);
+	struct process *process = &schedule->processes[thread->process];
+	process->running ^= number;
+	process->n_running += runs ? 1 : -1u;
+	if (runs)
+		return;
+	process->ran_last = number;
+	process->stopped = schedule->now;
+}
+
 static void enter(struct schedule *schedule, struct live *thread, enum state state)
 {
 	if (thread->state != GONE)
 		leave_state(schedule, thread);
+	if ((thread->state == RUNNING) != (state == RUNNING))
+		count_running(schedule, thread, state == RUNNING);
+	if (state == WAITING && thread->wait != UINT32_MAX)
+		schedule->waits[thread->wait].start = schedule->now;
 	thread->state = state;
 	thread->since = schedule->now;
 	thread->offered = false;
 	thread->idle_at = schedule->idle_ns;
 	thread->busy_at = schedule->busy_ns;
+	thread->quiet_at = schedule->quiet_ns;
 	if (state != GONE)
 		schedule->n_in[state]++;
 }
@@ -313,6 +399,7 @@ bool schedule_next_wait(struct schedule *schedule, size_t *at, uint32_t *pid, ui
 void schedule_set_wait(struct schedule *schedule, size_t at, uint32_t wait)
 {
 	schedule->threads[at - 1].wait = wait;
+	schedule->waits[wait].start = schedule->threads[at - 1].since;
 }
 
 /* ---- what the kernel tells ---- */

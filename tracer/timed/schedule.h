@@ -33,13 +33,26 @@ struct schedule_thread {
 	uint64_t unknown_ns, unknown_alone_ns, unknown_others_ns;
 };
 
+/* Of waits: there is none; there is one, but it has no sample. */
+#define SCHEDULE_NO_WAIT UINT32_MAX
+#define SCHEDULE_WAIT_UNSEEN (UINT32_MAX - 1)
+
 /* A wait whose stack was sampled. */
 struct schedule_wait {
-	uint32_t thread;    /* its number here; UINT32_MAX: not known yet */
+	uint32_t thread;     /* its number here; UINT32_MAX: not known yet */
+	uint64_t start, end; /* by the records of switches; 0: it has not begun, not ended */
+	/* Who let it go on: the only other thread of the process that ran when it did or just
+	 * before, else that ran last before it; 0: nobody, or not known, since several ran.  And
+	 * the wait of that thread that ended last, if that was within this one; SCHEDULE_NO_WAIT,
+	 * SCHEDULE_WAIT_UNSEEN. */
+	uint32_t waker_tid, waker_wait;
+	uint32_t before;    /* the wait of its own thread that ended last before it, likewise */
 	uint64_t time_ns;   /* 0: it did not wait, or was killed meanwhile */
 	uint64_t alone_ns;  /* of it: no thread ran */
 	uint64_t others_ns; /* running time of all threads meanwhile, together */
-	bool late;          /* waits without a sample came before it */
+	/* A clock that goes on while no thread runs and none is known to be ready, at both ends. */
+	uint64_t quiet_start, quiet_end;
+	bool late; /* waits without a sample came before it */
 };
 
 #define SCHEDULE_STRIP 1024 /* slices of the run at most */

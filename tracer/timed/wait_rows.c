@@ -7,47 +7,52 @@ void wait_rows_deinit(struct wait_rows *rows)
 {
 	u64_map_deinit(&rows->of_key);
 	free(rows->late);
+	free(rows->row_of_wait);
 	*rows = (struct wait_rows){0};
 }
 
 /* The row with that thread, frame and cause; PROFILE_NONE: no memory. */
 static uint32_t row_of(struct wait_rows *rows, struct profile *profile,
-		       const struct profile_wait *row, uint32_t thread)
+		       const struct profile_wait *row)
 {
 	const uint64_t key =
 		((uint64_t)row->thread << 36 | (uint64_t)row->frame << 4 | row->cause) + 1;
 	const uint32_t *known = u64_map_find(&rows->of_key, key);
 	if (known)
 		return *known;
-	struct profile_wait fresh = *row;
-	fresh.n = 0;
-	const struct wait_late late = {.thread = thread};
+	const struct wait_late late = {.thread = UINT32_MAX};
 	const uint32_t number = (uint32_t)profile->n_waits;
 	if (!rf_array_push(rows->late, rows->n_late, rows->cap_late, late) ||
-	    !rf_array_push(profile->waits, profile->n_waits, profile->cap_waits, fresh) ||
+	    !rf_array_push(profile->waits, profile->n_waits, profile->cap_waits, *row) ||
 	    !u64_map_set(&rows->of_key, key, number))
 		return PROFILE_NONE;
 	return number;
 }
 
-struct rf_error *wait_rows_add(struct wait_rows *rows, struct profile *profile,
-			       const struct schedule_wait *wait, const struct profile_wait *row)
+uint32_t wait_rows_add(struct wait_rows *rows, struct profile *profile, uint32_t wait,
+		       const struct profile_wait *row)
 {
-	const uint32_t number = row_of(rows, profile, row, wait->thread);
-	if (number == PROFILE_NONE)
-		return rf_error_no_memory();
-	struct profile_wait *to = &profile->waits[number];
+	const uint32_t number = row_of(rows, profile, row);
+	if (number == PROFILE_NONE || !rf_array_reach((void **)&rows->row_of_wait,
+						      &rows->n_row_of_wait, wait, sizeof(number)))
+		return PROFILE_NONE;
+	rows->row_of_wait[wait] = number + 1;
+	return number;
+}
+
+static void add_up(struct profile_wait *to, struct wait_late *late,
+		   const struct schedule_wait *wait)
+{
 	to->n++;
 	to->time_ns += wait->time_ns;
 	to->alone_ns += wait->alone_ns;
 	to->others_ns += wait->others_ns;
-	if (wait->late) {
-		struct wait_late *late = &rows->late[number];
-		late->time_ns += wait->time_ns;
-		late->alone_ns += wait->alone_ns;
-		late->others_ns += wait->others_ns;
-	}
-	return NULL;
+	late->thread = wait->thread;
+	if (!wait->late)
+		return;
+	late->time_ns += wait->time_ns;
+	late->alone_ns += wait->alone_ns;
+	late->others_ns += wait->others_ns;
 }
 
 static uint64_t part(uint64_t all, uint64_t of, uint64_t sum)
@@ -80,6 +85,12 @@ struct rf_error *wait_rows_finish(struct wait_rows *rows, struct profile *profil
 	size_t n;
 	const struct schedule_thread *threads = schedule_threads(schedule, &n);
 	struct rf_error *error = NULL;
+	for (uint32_t i = 0; i < rows->n_row_of_wait; i++) {
+		const uint32_t row = rows->row_of_wait[i];
+		const struct schedule_wait *wait = schedule_get_wait(schedule, i);
+		if (row && wait && wait->time_ns) /* else it did not come to wait */
+			add_up(&profile->waits[row - 1], &rows->late[row - 1], wait);
+	}
 	for (uint32_t i = 0; !error && i < n; i++) {
 		const struct schedule_thread *of = &threads[i];
 		if (!of->unknown_ns || share_out(rows, profile, i, of))

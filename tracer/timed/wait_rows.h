@@ -15,14 +15,17 @@ struct wait_rows {
 	struct u64_map of_key;  /* thread and frame → row */
 	struct wait_late *late; /* for each row */
 	size_t n_late, cap_late;
+	uint32_t *row_of_wait; /* of the schedule's waits: row plus 1; 0: none */
+	size_t n_row_of_wait;
 };
 
 void wait_rows_deinit(struct wait_rows *rows);
-/* Adds a wait to the row of the profile that has the same thread, frame and cause.  Fails only when
- * memory is short. */
-struct rf_error *wait_rows_add(struct wait_rows *rows, struct profile *profile,
-			       const struct schedule_wait *wait, const struct profile_wait *row);
-/* Waits without a sample are told as the late ones of their thread, in proportion to their time; of
- * a thread that has none as a row without a frame. */
+/* The row of the profile for the schedule's wait of that number: that of the same thread, frame and
+ * cause.  PROFILE_NONE: no memory. */
+uint32_t wait_rows_add(struct wait_rows *rows, struct profile *profile, uint32_t wait,
+		       const struct profile_wait *row);
+/* The schedule is finished: the rows get the sums of their waits.  Waits without a sample are told
+ * as the late ones of their thread, in proportion to their time; of a thread that has none as a row
+ * without a frame.  Fails only when memory is short. */
 struct rf_error *wait_rows_finish(struct wait_rows *rows, struct profile *profile,
 				  const struct schedule *schedule);

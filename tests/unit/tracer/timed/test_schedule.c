@@ -1,77 +1,12 @@
 /* Schedules against a slow, obvious reference: each moment of each thread, looked at one by one. */
+#include "tests/unit/tracer/timed/schedule_truth.h"
 #include "tracer/timed/schedule.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 6, MOMENTS = 400, ROUNDS = 400, NS = 1000, START = 5000000 };
-enum { GONE, RUNS, READY, WAITS };
-
-struct truth {
-	uint8_t state[THREADS][MOMENTS]; /* what each thread does from moment m to m + 1 */
-	uint32_t wait[THREADS][MOMENTS]; /* the number of the sample of a wait that begins there */
-};
-
-static uint64_t seed = 1;
-
-static unsigned any(unsigned n)
-{
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(seed >> 33) % n;
-}
-
-/* Each thread is there from some moment to another, and stays in a state for a while. */
-static void make_truth(struct truth *truth)
-{
-	memset(truth, 0, sizeof(*truth));
-	for (int t = 0; t < THREADS; t++) {
-		const unsigned first = t ? any(MOMENTS / 2) : 0,
-			       end = first + 1 + any(MOMENTS - first);
-		uint8_t state = t ? READY : RUNS; /* born ready; the first one by execve */
-		for (unsigned m = first; m < end && m < MOMENTS; m++) {
-			truth->state[t][m] = state;
-			if (any(4))
-				continue;
-			/* off a processor nobody begins to wait, and who waits is not ready by a
-			 * switch */
-			state = state == RUNS ? (any(2) ? READY : WAITS) : RUNS;
-		}
-	}
-}
-
-struct fed {
-	enum schedule_kind kind;
-	uint64_t time;
-	uint32_t tid, wait;
-};
-
-static size_t records_of(struct schedule *schedule, struct truth *truth, struct fed *out)
-{
-	static const enum schedule_kind kinds[] = {
-		[RUNS] = SCHEDULE_RUNS, [READY] = SCHEDULE_READY, [WAITS] = SCHEDULE_WAITS};
-	size_t n = 0;
-	for (int m = 0; m <= MOMENTS; m++)
-		for (int t = 0; t < THREADS; t++) {
-			const uint8_t before = m ? truth->state[t][m - 1] : GONE;
-			const uint8_t now = m < MOMENTS ? truth->state[t][m] : GONE;
-			struct fed fed = {.time = START + (uint64_t)m * NS,
-					  .tid = 100 + (uint32_t)t};
-			if (before == now)
-				continue;
-			if (now == WAITS && any(3)) {
-				truth->wait[t][m] = fed.wait = schedule_add_wait(schedule);
-				truth->wait[t][m]++; /* 0: none */
-				fed.kind = SCHEDULE_WAIT_SAMPLE;
-				out[n++] = fed;
-			}
-			fed.kind = before == GONE ? (t ? SCHEDULE_BORN : SCHEDULE_BEGIN)
-				   : now == GONE  ? SCHEDULE_END
-						  : kinds[now];
-			out[n++] = fed;
-		}
-	return n;
-}
+enum { ROUNDS = 400, WAKE_NS = 5000 };
 
 /* In any order among those that have not been played, but that of one moment stays. */
 static void feed(struct schedule *schedule, struct fed *fed, size_t n)
@@ -100,7 +35,8 @@ static void feed(struct schedule *schedule, struct fed *fed, size_t n)
 		for (size_t i = 0; i < part; i++) {
 			const struct fed *f = &fed[done + i];
 			last = f->time > last ? f->time : last;
-			cr_assert(schedule_record(schedule, f->kind, f->time, 7, f->tid, f->wait));
+			cr_assert(schedule_record(schedule, f->kind, f->time, f->pid, f->tid,
+						  f->wait));
 		}
 		done += part;
 		if (any(2))
@@ -132,18 +68,80 @@ static void check_thread(const struct schedule_thread *thread, const struct trut
 	cr_assert_eq(thread->involuntary, involuntary);
 }
 
+/* Whether thread u is in a state just before moment m's record of thread t: those of a moment come
+ * in the order of their threads. */
+static bool is_beside(const struct truth *truth, int u, int m, int t, uint8_t state)
+{
+	const int at = u < t ? m : m - 1;
+	return at >= 0 && truth->state[u][at] == state;
+}
+
+/* The last moment up to m, in that order, at which thread u left a state; -1: it never did. */
+static int left(const struct truth *truth, int u, int m, int t, uint8_t state)
+{
+	for (int k = u < t ? m : m - 1; k > 0; k--)
+		if (truth->state[u][k - 1] == state && truth->state[u][k] != state)
+			return k;
+	return -1;
+}
+
+/* The number of the sample of the wait of thread u that ended at moment m. */
+static uint32_t wait_that_ended(const struct truth *truth, int u, int m)
+{
+	if (m < 0)
+		return SCHEDULE_NO_WAIT;
+	while (m > 1 && truth->state[u][m - 2] == WAITS)
+		m--;
+	return truth->wait[u][m - 1] ? truth->wait[u][m - 1] - 1 : SCHEDULE_WAIT_UNSEEN;
+}
+
+/* Who let the wait of thread t go on that began at `first` and ended at m. */
+static void check_waker(const struct schedule_wait *wait, const struct truth *truth, int t,
+			int first, int m)
+{
+	int n = 0, waker = -1, latest = 0;
+	for (int u = 0; u < THREADS; u++)
+		if (u != t && pid_of(u) == pid_of(t) && is_beside(truth, u, m, t, RUNS)) {
+			n++;
+			waker = u;
+		}
+	const int running = n == 1 ? waker : -1;
+	waker = -1;
+	for (int u = 0; u < THREADS; u++) {
+		const int stopped = left(truth, u, m, t, RUNS);
+		if (stopped >= 0 && pid_of(u) == pid_of(t) &&
+		    (stopped > latest || (stopped == latest && u > waker))) {
+			latest = stopped;
+			waker = u;
+		}
+	}
+	/* beside one that runs: one that has just stopped may have been the waker as well */
+	const bool just_stopped =
+		waker >= 0 && !is_beside(truth, waker, m, t, RUNS) && (m - latest) * NS < WAKE_NS;
+	if (n > 1 || (n == 1 && just_stopped) || (n == 0 && waker == t))
+		waker = -1;
+	else if (n == 1)
+		waker = running;
+	cr_assert_eq(wait->waker_tid, waker < 0 ? 0 : tid_of(waker));
+	const int ended = waker < 0 ? -1 : left(truth, waker, m, t, WAITS);
+	cr_assert_eq(wait->waker_wait, wait_that_ended(truth, waker, ended > first ? ended : -1));
+	cr_assert_eq(wait->before, wait_that_ended(truth, t, left(truth, t, first, t, WAITS)));
+}
+
 /* Each wait with a sample, and what is left of those without. */
 static void check_waits(const struct schedule *schedule, const struct schedule_thread *thread,
 			const struct truth *truth, int t)
 {
 	uint64_t unknown = 0;
 	for (int m = 0; m < MOMENTS; m++) {
-		uint64_t time = 0, alone = 0, others = 0;
+		uint64_t time = 0, alone = 0, others = 0, quiet = 0;
 		if (truth->state[t][m] != WAITS || (m && truth->state[t][m - 1] == WAITS))
 			continue;
-		for (int k = m; k < MOMENTS && truth->state[t][k] == WAITS; k++) {
+		int k = m;
+		for (; k < MOMENTS && truth->state[t][k] == WAITS; k++) {
 			time += NS;
 			alone += count(truth, k, RUNS) ? 0 : NS;
+			quiet += count(truth, k, RUNS) || count(truth, k, READY) ? 0 : NS;
 			others += count(truth, k, RUNS) * NS;
 		}
 		if (!truth->wait[t][m]) {
@@ -154,6 +152,11 @@ static void check_waits(const struct schedule *schedule, const struct schedule_t
 			schedule_get_wait(schedule, truth->wait[t][m] - 1);
 		cr_assert(wait && wait->time_ns == time && wait->alone_ns == alone &&
 			  wait->others_ns == others);
+		cr_assert_eq(wait->quiet_end - wait->quiet_start, quiet);
+		cr_assert_eq(wait->start, START + (uint64_t)m * NS);
+		cr_assert_eq(wait->end, START + (uint64_t)k * NS);
+		if (k < MOMENTS)
+			check_waker(wait, truth, t, m, k);
 	}
 	cr_assert_eq(thread->unknown_ns, unknown);
 }

@@ -133,6 +133,18 @@ struct profile_sum_runner {
 				on */
 };
 
+/* A parallel region: code that several threads run at once, and at whose end they wait for each
+ * other.  `function`, `module`: that code, which the compiler has made a function of its own
+ * (OpenMP), or that waits at a barrier.  Times are for all executions together. */
+struct profile_sum_region {
+	uint32_t function, module;               /* as in struct profile_sum */
+	uint32_t caller_function, caller_module; /* which it stands in; both PROFILE_NONE: itself */
+	uint32_t threads;                        /* that took part */
+	uint64_t elapsed_ns;                     /* from its beginning to its end */
+	/* running or waiting for other things than each other, of a thread: mean, most, least */
+	uint64_t mean_ns, most_ns, least_ns;
+};
+
 /* How often the system call instruction at (module, offset) asked for `number` in the counted run;
  * `failed` and `bytes`: of those that came back there, the sum of the results that were no errors.
  */

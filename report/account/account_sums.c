@@ -8,6 +8,7 @@
 #include "profile/kernel_names.h"
 #include "report/account/groups.h"
 #include "report/account/own_function.h"
+#include "report/account/region_sums.h"
 #include "report/account/wait_sums.h"
 #include "report/model/model_samples.h"
 
@@ -354,7 +355,8 @@ struct rf_error *account_summarise(struct profile *profile)
 		if (is_of_system(profile, summing.places, i))
 			summing.own[i] = summing.places[own_frame(profile, summing.places, i)];
 	error = error ?: add_kernel(&summing) ?: add_faults(&summing) ?: add_calls(&summing)
-		?: wait_sums_make(profile, summing.places, summing.own);
+		?: wait_sums_make(profile, summing.places, summing.own)
+		?: region_sums_make(profile, summing.places);
 	merge_faults(profile);
 	error = error ?: add_fault_times(profile);
 	merge_kernel(profile);

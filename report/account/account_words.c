@@ -1,6 +1,7 @@
 /* Words of the account. */
 #include "report/account/account_words.h"
 
+#include "base/text.h"
 #include "profile/kernel_names.h"
 #include "report/account/account.h"
 
@@ -91,4 +92,41 @@ void account_runner_words(const struct profile *profile, const struct profile_su
 	kernel_name(runner->call, call, sizeof(call));
 	snprintf(text, size, "%.40s%s%s %.0f %%", function, runner->waited ? " " : "",
 		 runner->waited ? call : "", 100 * runner->share);
+}
+
+const char *account_region_caller(const struct profile *profile,
+				  const struct profile_sum_region *region)
+{
+	if (region->caller_function == PROFILE_NONE && region->caller_module == PROFILE_NONE)
+		return NULL;
+	return account_function(profile, region->caller_function, region->caller_module);
+}
+
+void account_region_words(const struct profile *profile, const struct profile_sum_region *region,
+			  char *text, size_t size)
+{
+	const char *function = account_function(profile, region->function, region->module);
+	const char *caller = account_region_caller(profile, region);
+	const double elapsed_s = (double)region->elapsed_ns * 1e-9;
+	const double mean_s = (double)region->mean_ns * 1e-9;
+	char elapsed[TEXT_NUMBER], most[TEXT_NUMBER], mean[TEXT_NUMBER];
+	snprintf(text, size,
+		 "parallel region in %.60s%s%.60s%s: %u threads, %s s; the slowest works %s s, the "
+		 "mean is %s s: %.0f %% of the region is lost to imbalance",
+		 caller ? caller : function, caller ? " (" : "", caller ? function : "",
+		 caller ? ")" : "", region->threads, text_number(elapsed, elapsed_s),
+		 text_number(most, (double)region->most_ns * 1e-9), text_number(mean, mean_s),
+		 elapsed_s > 0 ? 100 * (1 - mean_s / elapsed_s) : 0);
+}
+
+const struct profile_sum_region *account_worst_region(const struct profile *profile)
+{
+	const struct profile_sum_region *worst = NULL;
+	for (size_t i = 0; i < profile->n_sum_regions; i++) {
+		const struct profile_sum_region *region = &profile->sum_regions[i];
+		if (!worst ||
+		    region->elapsed_ns - region->mean_ns > worst->elapsed_ns - worst->mean_ns)
+			worst = region;
+	}
+	return worst;
 }

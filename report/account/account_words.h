@@ -19,3 +19,11 @@ const struct profile_sum_runner *account_runner(const struct profile *profile,
 /* "work 93 %", or of one that waited "hold [clock_nanosleep] 93 %"; in `text`. */
 void account_runner_words(const struct profile *profile, const struct profile_sum_runner *runner,
 			  char *text, size_t size);
+/* The function that a region of OpenMP stands in; NULL of one that waits at barriers itself. */
+const char *account_region_caller(const struct profile *profile,
+				  const struct profile_sum_region *region);
+/* "parallel region in solve (solve._omp_fn.0): 4 threads, the slowest 2.0 s, …"; in `text`. */
+void account_region_words(const struct profile *profile, const struct profile_sum_region *region,
+			  char *text, size_t size);
+/* The region that loses most; NULL: there is none. */
+const struct profile_sum_region *account_worst_region(const struct profile *profile);

@@ -322,6 +322,7 @@ void report_json_head(struct json_writer *out, const struct report_view *view)
 	put_processes(out, "processes", view);
 	report_json_threads(out, "threads", view);
 	report_json_waits(out, "waits", view);
+	report_json_regions(out, "regions", view);
 	report_json_calls(out, "system_calls", view);
 	put_counters(out, "counters", view);
 	put_integer(out, "roof_threads", report_roof_threads(view));

@@ -169,6 +169,26 @@ void report_json_waits(struct json_writer *out, const char *key, const struct re
 	put_end(out);
 }
 
+void report_json_regions(struct json_writer *out, const char *key, const struct report_view *view)
+{
+	const struct profile *profile = view->profile;
+	put_array(out, key);
+	for (size_t i = 0; i < profile->n_sum_regions; i++) {
+		const struct profile_sum_region *region = &profile->sum_regions[i];
+		put_object(out, NULL);
+		put_function(out, profile, region->function, region->module);
+		put_text(out, "caller", account_region_caller(profile, region));
+		put_count(out, "threads", region->threads);
+		put_real(out, "elapsed_s", (double)region->elapsed_ns * 1e-9);
+		put_real(out, "mean_s", (double)region->mean_ns * 1e-9);
+		put_real(out, "slowest_s", (double)region->most_ns * 1e-9);
+		put_real(out, "fastest_s", (double)region->least_ns * 1e-9);
+		put_real(out, "lost_s", (double)(region->elapsed_ns - region->mean_ns) * 1e-9);
+		put_end(out);
+	}
+	put_end(out);
+}
+
 void report_json_calls(struct json_writer *out, const char *key, const struct report_view *view)
 {
 	const struct profile *profile = view->profile;

@@ -9,4 +9,5 @@ void report_json_account(struct json_writer *out, const char *key, const struct 
 /* Arrays. */
 void report_json_threads(struct json_writer *out, const char *key, const struct report_view *view);
 void report_json_waits(struct json_writer *out, const char *key, const struct report_view *view);
+void report_json_regions(struct json_writer *out, const char *key, const struct report_view *view);
 void report_json_calls(struct json_writer *out, const char *key, const struct report_view *view);

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "profile/kernel_names.h"
+#include "profile/system_modules.h"
 #include "report/account/account_words.h"
 #include "report/reasons/sharing.h"
 
@@ -152,6 +153,25 @@ static void offer_wait(struct advice *advice, double cost, const struct workers 
 	}
 }
 
+/* The region that loses most, or NULL: nothing that is worth a word. */
+static const struct profile_sum_region *main_region(const struct advice *advice)
+{
+	const struct profile_sum_region *worst = account_worst_region(advice->view->profile);
+	const double lost_s = worst ? (double)(worst->elapsed_ns - worst->mean_ns) * 1e-9 : 0;
+	return lost_s > LEAST_LOSS * advice->account.wall_s ? worst : NULL;
+}
+
+static void advise_region(struct advice *advice, double cost,
+			  const struct profile_sum_region *region)
+{
+	char words[320];
+	account_region_words(advice->view->profile, region, words, sizeof(words));
+	advice_offer(advice, fmin(cost, advice->account.wall_s),
+		     "the work is uneven: %s. What to try: smaller pieces, shared out as threads "
+		     "get free (OpenMP: schedule(dynamic))",
+		     words);
+}
+
 /* A child of a short life is no worker of its own. */
 static void advise_children(struct advice *advice)
 {
@@ -170,7 +190,8 @@ static void advise_children(struct advice *advice)
 			account_function(profile, wait->function, wait->module));
 }
 
-static void advise_serial(struct advice *advice)
+/* `region`: one that explains why threads wait for each other's work, or NULL. */
+static void advise_serial(struct advice *advice, const struct profile_sum_region *region)
 {
 	const struct profile *profile = advice->view->profile;
 	const struct workers workers = find_workers(advice);
@@ -188,12 +209,18 @@ static void advise_serial(struct advice *advice)
 	const bool queues = wait && wait->kind == WAITS_LOCK &&
 			    advice->account.busy_processors < ONE_AT_A_TIME &&
 			    (double)wait->time_ns * 1e-9 > QUEUE * advice->account.wall_s;
-	if (wait && (queues || loss > LEAST_LOSS * advice->account.wall_s))
-		offer_wait(advice, fmin(below, (double)wait->time_ns * 1e-9 + loss), &workers,
-			   wait);
+	const bool uneven = wait && (wait->kind == WAITS_BARRIER || wait->kind == WAITS_JOIN);
+	if (!wait || !(queues || loss > LEAST_LOSS * advice->account.wall_s))
+		return;
+	const double cost = fmin(below, (double)wait->time_ns * 1e-9 + loss);
+	if (region && uneven)
+		advise_region(advice, cost, region);
+	else
+		offer_wait(advice, cost, &workers, wait);
 }
 
-static void advise_spinning(struct advice *advice)
+/* `libraries`: whether the loops of run-time libraries are told of, as well. */
+static void advise_spinning(struct advice *advice, bool libraries)
 {
 	const struct model *model = advice->view->model;
 	const struct model_function *most = NULL;
@@ -201,6 +228,8 @@ static void advise_spinning(struct advice *advice)
 	for (size_t i = 0; i < model->n_functions; i++) {
 		const struct model_function *f = &model->functions[i];
 		const double s = (double)(f->waits ? f->time_ns : f->code.pause_ns) * 1e-9;
+		if (!libraries && profile_is_system_module(f->module))
+			continue;
 		sum += s;
 		most = s > longest_s ? f : most;
 		longest_s = fmax(s, longest_s);
@@ -241,8 +270,13 @@ static void advise_sharing(struct advice *advice)
 
 void advise_threads(struct advice *advice)
 {
+	const struct profile_sum_region *region = main_region(advice);
 	advise_sharing(advice);
 	advise_children(advice);
-	advise_serial(advice);
-	advise_spinning(advice);
+	/* some of its threads have no work any more */
+	if (region)
+		advise_region(advice, (double)(region->elapsed_ns - region->least_ns) * 1e-9,
+			      region);
+	advise_serial(advice, region);
+	advise_spinning(advice, !region);
 }

@@ -11,6 +11,7 @@
 #include "report/text/report_account.h"
 #include "report/text/report_levels.h"
 #include "report/text/report_processes.h"
+#include "report/text/report_regions.h"
 #include "report/text/table.h"
 #include "report/text/terminal.h"
 
@@ -115,6 +116,8 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 		error = report_groups(view, stream);
 	else if (!error && !apart)
 		error = python ? report_python(view, stream) : report_functions(view, stream);
+	if (!error && (options->by == BY_WAIT || options->by == BY_THREAD))
+		error = report_regions(view, stream);
 	if (!error && hint)
 		error = terminal_sentence(view->terminal, stream, STYLE_PLAIN, "  · ", hint);
 	if (!error && !apart)

@@ -367,6 +367,59 @@ def test_holder_that_sleeps(t, what, waits):
         assert abs(sum(ran.values()) - running) < 0.05, (ran, running)
 
 
+# ---- parallel regions ----
+
+# Seconds that the region's two threads work: most, mean, least.
+REGIONS = {"even": (0.4, 0.4, 0.4), "uneven": (0.6, 0.4, 0.2), "turns": (0.4, 0.4, 0.4), "idle": (0.6, 0.3, 0.0), "locked": (0.4, 0.4, 0.4),
+           "tasks": (0.4, 0.4, 0.4), "barrier": (0.6, 0.4, 0.2)}
+LOST = {"uneven": 0.2, "turns": 0.2, "idle": 0.3, "barrier": 0.2}
+
+
+def check_region(t, what, program, environment):
+    report = t.profile([program, what], "--traffic=none", env=environment).json
+    regions = [row for row in report["regions"] if row["elapsed_s"] > 0.05]
+    assert len(regions) == 1, report["regions"]
+    region, check = regions[0], Check()
+    advice, lost, (slowest, mean, fastest) = report["run"]["advice"], LOST.get(what, 0), REGIONS[what]
+    check.equal("threads", region["threads"], 2)
+    check.equal("caller", region["caller"], {"barrier": None, "locked": "solve_locked", "tasks": "solve_tasks"}.get(what, "solve"))
+    check.near("mean_s", region["mean_s"], mean, more=0.2 if what == "locked" else 0, share=0.06, seconds=0.02)
+    if what not in ("turns", "locked", "tasks"):
+        check.near("slowest_s", region["slowest_s"], slowest, share=0.06, seconds=0.02)
+        check.near("fastest_s", region["fastest_s"], fastest, share=0.06, seconds=0.02)
+    account = report["run"]["account"]
+    ready = account["runnable_s"]  # who stands in a queue comes late to the barrier
+    check.near("lost_s", region["lost_s"], lost, more=ready, share=0.1, seconds=0.03)
+    check.near("elapsed_s", region["elapsed_s"], region["mean_s"] + region["lost_s"], share=0.001, seconds=1e-6)
+    # what a function costs that spins beside it may be told first
+    if ready < 0.1 * account["wall_s"] and (environment["OMP_WAIT_POLICY"] == "passive" or not lost):
+        check.equal("the advice speaks of uneven work", bool(re.search(r"uneven: parallel region in \w+\b.* 2 threads", advice or "")), lost > 0)
+    assert not check.wrong, "\n".join([*check.wrong, str(region), f"{ready} s ready", str(advice)])
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("what", REGIONS)
+@pytest.mark.parametrize("wait", ("active", "passive"))
+def test_regions_of_gcc(t, what, wait):
+    """Waiting in the kernel or in a loop is the same to a region."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("two threads run at once on two processors")
+    spin = {"OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "infinite"} if wait == "active" else {"OMP_WAIT_POLICY": "passive"}
+    check_region(t, what, t.program("regions.c", ("-O1", "-fopenmp")), spin)
+
+
+@pytest.mark.alone
+def test_regions_in_text(t):
+    """Below the tables of threads and waits stands what the JSON says."""
+    path = os.path.join(t.directory, "regions.rfp")
+    report = t.profile([t.program("regions.c", ("-O1", "-fopenmp")), "uneven"], "--traffic=none", "--save", path).json
+    region = max(report["regions"], key=lambda row: row["elapsed_s"])
+    share = round(100 * region["lost_s"] / region["elapsed_s"])
+    for by in "thread", "wait":
+        words = " ".join(t.rfprof("report", f"--by={by}", path).stdout.decode().split())
+        assert re.search(rf"· parallel region in solve \(solve\._omp_fn\.\d\): 2 threads, .* {share} % of the region is lost", words), words
+
+
 def test_interpreter_lock(t):
     """Two threads of Python that compute take turns: the one that waits, waits for the interpreter."""
     source = ("import threading\n"

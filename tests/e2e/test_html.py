@@ -69,7 +69,7 @@ def make_functions(path, n_functions, n_loops):
     """Fills a profile with functions that differ in time, flop and traffic at every level."""
     base = sqlite3.connect(path)
     for table in ("samples", "frames", "counts", "units", "blocks", "functions", "traffic", "object_traffic", "objects",
-                  "strides", "working_sets", "uncounted", "native_threads", "waits", "faults", "sum_kernel", "sum_faults", "sum_runners", "sum_waits", "sum_calls",
+                  "strides", "working_sets", "uncounted", "native_threads", "waits", "faults", "sum_kernel", "sum_faults", "sum_regions", "sum_runners", "sum_waits", "sum_calls",
                   "lines", "sources", "source_lines"):
         base.execute(f"DELETE FROM {table}")
     module = base.execute("SELECT id FROM modules LIMIT 1").fetchone()[0]

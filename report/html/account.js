@@ -38,16 +38,25 @@ function busyStrip(account) {
 	return holder;
 }
 
+/* Who held up a wait most: a function that ran meanwhile, or one that waited itself. */
+function meanwhileText(wait) {
+	const [ran] = wait.runners, [held] = wait.held_up_in;
+	const most = !held || ran && ran.share >= held.share ? ran : held;
+	if (!most)
+		return DASH;
+	return `${shortenMiddle(most.function, 40)}${most.system_call ? ` [${most.system_call}]` : ""} ${Math.round(100 * most.share)} %`;
+}
+
 function waitsTable(waits, wall) {
 	const rows = waits.filter(wait => wait.time_s >= 0.01 * wall).sort((a, b) => b.time_s - a.time_s).slice(0, 8);
 	if (!rows.length)
 		return null;
-	const head = ["waited", "no thread ran", "for", "in", "call", "threads"];
+	const head = ["waited", "no thread ran", "for", "in", "call", "threads", "meanwhile"];
 	return element("details", {}, element("summary", {}, "What threads waited for"), element("div", {class: "table-holder"},
 		element("table", {}, element("thead", {}, element("tr", {}, ...head.map(text => element("th", {scope: "col"}, text)))),
 			element("tbody", {}, ...rows.map(wait => element("tr", {}, element("td", {}, formatSeconds(wait.time_s)), element("td", {}, formatSeconds(wait.wall_s)),
 				element("td", {}, wait.cause), element("td", {}, shortenMiddle(wait.function, 40)), element("td", {}, wait.system_call || DASH),
-				element("td", {}, String(wait.threads))))))));
+				element("td", {}, String(wait.threads)), element("td", {}, meanwhileText(wait))))))));
 }
 
 /* The section, or null of a profile that has no account. */

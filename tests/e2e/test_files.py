@@ -271,6 +271,14 @@ def test_names_from_another_user_are_not_used(t):
     assert log.stderr.count(b"is not used: it belongs to another user") == 2, str(log)  # the line, and the note
 
 
+def test_jit_dump_from_another_user_is_not_used(t):
+    need_root()
+    result = t.profile([t.program("jit_dump.c", ["-DOWNER=65534"])], "--traffic=none", cwd=t.work)
+    names = {row["name"] for row in result.json["functions"]}
+    assert not names & {"first", "second", "mover", "third"}, names
+    assert any("jit-" in note and "is not used: it belongs to another user" in note for note in result.json["run"]["notes"]), str(result)
+
+
 def test_settings_of_another_user_are_not_used(t):
     need_root()
     config = os.path.join(t.work, "config", "rfprof")

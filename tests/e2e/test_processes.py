@@ -183,6 +183,40 @@ def test_jit_functions_have_their_names(t):
         assert 2 < rows["hot function"] / rows["warm"] < 4.5, rows
 
 
+def jit_shares(t, how, *options):
+    """The report, and the parts of 14 of its time that functions made at run time have."""
+    program = t.program("jit_dump.c")
+    report = t.profile([program, how], "--traffic=none", *options, cwd=t.work).json
+    rows = {row["name"]: row["time_s"] for row in functions(report, module="[jit]")}
+    return report, {name: 14 * time / sum(rows.values()) for name, time in rows.items()}
+
+
+@pytest.mark.parametrize("how", named({"usual": "-", "deleted": "d", "with_lines": "l", "beside_perf_map": "p", "cut": "b"}))
+def test_jit_dump_names_code_by_its_time(t, how):
+    """jit-PID.dump: code that is moved keeps its name, addresses that are used again get the name of that time."""
+    report, parts = jit_shares(t, how)
+    assert set(parts) - {"stale"} == {"first", "second", "mover", "third"}, parts
+    for name, part in ("first", 6), ("second", 2), ("mover", 4), ("third", 2):
+        assert abs(parts[name] - part) < 0.6, parts
+    notes = " ".join(report["run"]["notes"])
+    assert ("lines of source in jit-PID.dump" in notes) == (how == "l"), notes
+    assert "names of code made at run time" not in notes, notes
+
+
+def test_jit_dump_of_another_clock(t):
+    """Without times that are known the function written last has all of its address, and that is said."""
+    report, parts = jit_shares(t, "c")
+    assert set(parts) == {"second", "mover", "third"}, parts
+    notes = " ".join(report["run"]["notes"])
+    assert "not those of CLOCK_MONOTONIC" in notes, notes
+
+
+def test_jit_dump_by_the_timer(t):
+    """The fall-back sampler finds the file by the program's mappings."""
+    _, parts = jit_shares(t, "-", "--sampler=timer")
+    assert set(parts) == {"first", "second", "mover", "third"}, parts
+
+
 def test_node_functions_have_their_names(t):
     """Node.js names its compiled functions with --perf-basic-prof."""
     node = need_command("/usr/bin/node")

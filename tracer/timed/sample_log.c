@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/search.h"
 #include "profile/kernel_names.h"
+#include "symbols/jit_dump.h"
 #include "tracer/process/module_file.h"
 #include "tracer/process/perf_maps.h"
 #include "tracer/timed/kernel_chains.h"
@@ -279,6 +280,8 @@ static void arrive_mapping(struct sample_log *log, const struct perf_record *rec
 	};
 	if (event.mapping.file && event.mapping.file->is_anonymous)
 		perf_maps_watch(log->names, record->pid);
+	if (event.mapping.file && event.mapping.file->has_file)
+		perf_maps_mapped(log->names, record->pid, event.mapping.file->path);
 	watch_python(log, record, event.mapping.file);
 	if (event.mapping.file)
 		add_event(log, record, &event);
@@ -509,6 +512,28 @@ static void note_python(const struct sample_log *log)
 				 100 * (double)torn / (double)looks);
 }
 
+/* What is missing of the names of code that was made at run time. */
+static void note_names(const struct sample_log *log)
+{
+	const unsigned unused = perf_maps_unused(log->names);
+	if (perf_maps_trouble(log->names))
+		profile_note_unread(log->profile, "names of code made at run time",
+				    perf_maps_trouble(log->names));
+	if (unused & JIT_DUMP_CLOCK)
+		profile_add_note(
+			log->profile,
+			"the times in jit-PID.dump are not those of CLOCK_MONOTONIC: where "
+			"code was used again for another function, the one written last has "
+			"the time of both");
+	if (unused & JIT_DUMP_LINES)
+		profile_add_note(log->profile, "lines of source in jit-PID.dump are not read: "
+					       "functions of it have names alone");
+	if (unused & JIT_DUMP_CUT)
+		profile_add_note(log->profile,
+				 "jit-PID.dump has more functions than are read: some "
+				 "have no names, or those of earlier ones");
+}
+
 /* The waits are known before they are played. */
 static void finish_schedule(struct sample_log *log, const struct sampler *sampler)
 {
@@ -534,8 +559,7 @@ struct rf_error *sample_log_finish(const struct sampler *sampler, const char *so
 	log->failed = NULL;
 	if (error)
 		return error;
-	if (perf_maps_trouble(log->names))
-		profile_note_unread(profile, "perf-PID.map", perf_maps_trouble(log->names));
+	note_names(log);
 	note_python(log);
 	sample_player_finish(log->player, log->start);
 	if (usage_memory_peak(log->memory))

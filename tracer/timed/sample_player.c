@@ -17,6 +17,7 @@ enum { MAX_FRAMES = 128, MAX_STACK = 1 << 16 };
 
 struct sample_player {
 	struct sample_sources sources;
+	uint64_t now; /* time of the event that is played */
 	struct wait_rows waits;
 	struct u64_map fault_rows; /* frame and 1 → row of the profile's faults */
 	struct wait_runners *runners;
@@ -247,7 +248,7 @@ static uint32_t made_at_run_time(struct sample_player *player, uint32_t pid, uin
 {
 	uint64_t start;
 	uint32_t module;
-	const char *name = perf_maps_find(player->sources.names, pid, address, &start);
+	const char *name = perf_maps_find(player->sources.names, pid, address, player->now, &start);
 	if (!name)
 		return profile_module(player->profile, "[anon]", "");
 	const uint64_t inside = address - start;
@@ -419,6 +420,7 @@ static struct rf_error *play_counter(struct sample_player *player, const struct 
 struct rf_error *sample_player_play(struct sample_player *player, const struct event *event,
 				    const struct sample_store *store)
 {
+	player->now = event->time;
 	switch ((enum event_kind)event->kind) {
 	case EVENT_SAMPLE:
 		return play_sample(player, event, store);

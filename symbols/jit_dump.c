@@ -1,0 +1,352 @@
+/* Reading jit-PID.dump, and which of its functions holds at an address and a time. */
+#include "symbols/jit_dump.h"
+
+#include "base/array.h"
+#include "base/confined.h"
+#include "base/search.h"
+#include "base/sort_by.h"
+#include "base/u64_map.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* For the child that reads one file. */
+#define READER_SECONDS 60
+
+/* Functions are looked for by the pages that they are in: so many of all, and so many functions of
+ * a page before one gives up. */
+enum { PAGE_BITS = 12, MOST_LINKS = 1 << 22, MOST_STEPS = 4096 };
+
+/* ---- the file ---- */
+
+#define MAGIC 0x4a695444u /* "JiTD", in the writer's byte order */
+#define OTHER_CLOCK 1u    /* of the header's flags: JITDUMP_FLAGS_ARCH_TIMESTAMP */
+
+struct header {
+	uint32_t magic, version, size, machine, pad, pid;
+	uint64_t time, flags;
+};
+
+enum record_kind { CODE_LOAD, CODE_MOVE, CODE_DEBUG_INFO };
+
+struct record {
+	uint32_t kind, size; /* size: with this head */
+	uint64_t time;
+};
+
+struct code_load {
+	uint32_t pid, tid;
+	uint64_t vma, address, size, index;
+};
+
+struct code_move {
+	uint32_t pid, tid;
+	uint64_t vma, from, to, size, index;
+};
+
+/* ---- the dump ---- */
+
+/* From `time` on [start, end) is this function; `name` NULL: nothing any more. */
+struct entry {
+	uint64_t time, start, end;
+	char *name; /* owned */
+};
+
+/* In the order of pages, and of each in that of its entries. */
+struct link {
+	uint64_t page;
+	uint32_t entry;
+};
+
+struct jit_dump {
+	struct entry *entries; /* in the order of their times, those of one time as written */
+	size_t n_entries, cap_entries;
+	struct link *links;
+	size_t n_links, cap_links;
+	size_t name_bytes;
+	unsigned unused;
+	struct u64_map of_index; /* while it is read: key of a function's number → entry */
+};
+
+void jit_dump_destroy(struct jit_dump *dump)
+{
+	if (!dump)
+		return;
+	for (size_t i = 0; i < dump->n_entries; i++)
+		free(dump->entries[i].name);
+	u64_map_deinit(&dump->of_index);
+	free(dump->entries);
+	free(dump->links);
+	free(dump);
+}
+
+/* Takes `name`, NULL for none.  False: no memory. */
+static bool add_entry(struct jit_dump *dump, uint64_t time, uint64_t start, uint64_t size,
+		      char *name)
+{
+	struct entry entry = {dump->unused & JIT_DUMP_CLOCK ? 0 : time, start, 0, name};
+	const bool bad = !size || size > JIT_DUMP_MAX_CODE ||
+			 __builtin_add_overflow(start, size, &entry.end);
+	if (dump->n_entries == JIT_DUMP_MAX_ENTRIES)
+		dump->unused |= JIT_DUMP_CUT;
+	if (bad || dump->n_entries == JIT_DUMP_MAX_ENTRIES) {
+		free(name);
+		return true;
+	}
+	if (!rf_array_push(dump->entries, dump->n_entries, dump->cap_entries, entry)) {
+		free(name);
+		return false;
+	}
+	dump->name_bytes += name ? strlen(name) + 1 : 0;
+	return true;
+}
+
+/* ---- reading ---- */
+
+static bool read_at(int fd, void *to, size_t size, uint64_t at)
+{
+	for (size_t done = 0; done < size;) {
+		const ssize_t n = pread(fd, (char *)to + done, size - done, (off_t)(at + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
+/* The name at `at`, in a record of `room` bytes more; to be freed; NULL: no memory, or none. */
+static char *read_name(int fd, uint64_t at, size_t room)
+{
+	char name[JIT_DUMP_MAX_NAME + 1] = "";
+	const size_t size = room < JIT_DUMP_MAX_NAME ? room : JIT_DUMP_MAX_NAME;
+	if (!read_at(fd, name, size, at) || !*name)
+		return NULL;
+	return strdup(name);
+}
+
+/* The writer numbers functions; a map has no key 0. */
+static uint64_t key_of(uint64_t index)
+{
+	return index + 1 ? index + 1 : 1;
+}
+
+/* `at`: behind the record's head.  False: memory is short. */
+static bool take_load(struct jit_dump *dump, int fd, const struct record *record, uint64_t at)
+{
+	struct code_load load;
+	const size_t head = sizeof(*record) + sizeof(load);
+	if (record->size <= head || !read_at(fd, &load, sizeof(load), at))
+		return true;
+	char *name = read_name(fd, at + sizeof(load), record->size - head);
+	const size_t before = dump->n_entries;
+	if (!name)
+		return true;
+	if (!add_entry(dump, record->time, load.address, load.size, name))
+		return false;
+	return dump->n_entries == before ||
+	       u64_map_set(&dump->of_index, key_of(load.index), (uint32_t)before);
+}
+
+/* What was there is gone; without a name what comes is not known. */
+static bool take_move(struct jit_dump *dump, int fd, const struct record *record, uint64_t at)
+{
+	struct code_move move;
+	if (record->size < sizeof(*record) + sizeof(move) || !read_at(fd, &move, sizeof(move), at))
+		return true;
+	const uint32_t *of = u64_map_find(&dump->of_index, key_of(move.index));
+	const char *name = of ? dump->entries[*of].name : NULL;
+	char *copy = name ? strdup(name) : NULL;
+	return (copy || !name) && add_entry(dump, record->time, move.from, move.size, NULL) &&
+	       add_entry(dump, record->time, move.to, move.size, copy);
+}
+
+static bool read_records(struct jit_dump *dump, int fd, uint64_t at)
+{
+	struct record record;
+	bool done = true;
+	for (; done && !(dump->unused & JIT_DUMP_CUT) && read_at(fd, &record, sizeof(record), at);
+	     at += record.size) {
+		uint8_t last;
+		if (record.size < sizeof(record) ||
+		    !read_at(fd, &last, 1, at + record.size - 1)) /* it is being written */
+			break;
+		if (record.kind == CODE_LOAD)
+			done = take_load(dump, fd, &record, at + sizeof(record));
+		else if (record.kind == CODE_MOVE)
+			done = take_move(dump, fd, &record, at + sizeof(record));
+		else if (record.kind == CODE_DEBUG_INFO)
+			dump->unused |= JIT_DUMP_LINES;
+	}
+	return done;
+}
+
+/* ---- looking up ---- */
+
+static int compare_links(const void *a, const void *b)
+{
+	const struct link *x = a, *y = b;
+	return rf_compare(x->page, y->page) ?: rf_compare(x->entry, y->entry);
+}
+
+static uint64_t time_of(const void *item)
+{
+	return ((const struct entry *)item)->time;
+}
+
+/* Entries that would make too many links are left out. */
+static bool make_links(struct jit_dump *dump)
+{
+	for (uint32_t i = 0; i < dump->n_entries; i++) {
+		const struct entry *entry = &dump->entries[i];
+		const uint64_t first = entry->start >> PAGE_BITS;
+		const uint64_t last = (entry->end - 1) >> PAGE_BITS;
+		if (last - first >= MOST_LINKS - dump->n_links) {
+			dump->unused |= JIT_DUMP_CUT;
+			break;
+		}
+		for (uint64_t page = first; page <= last; page++) {
+			const struct link link = {page, i};
+			if (!rf_array_push(dump->links, dump->n_links, dump->cap_links, link))
+				return false;
+		}
+	}
+	if (dump->n_links)
+		qsort(dump->links, dump->n_links, sizeof(*dump->links), compare_links);
+	return true;
+}
+
+static bool read_file(struct jit_dump *dump, int fd)
+{
+	struct header header;
+	if (!read_at(fd, &header, sizeof(header), 0) || header.magic != MAGIC ||
+	    header.version != 1 || header.size < sizeof(header))
+		return false;
+	if (header.flags & OTHER_CLOCK)
+		dump->unused |= JIT_DUMP_CLOCK;
+	return read_records(dump, fd, header.size) &&
+	       rf_sort_by(dump->entries, dump->n_entries, sizeof(*dump->entries), time_of) &&
+	       make_links(dump);
+}
+
+struct jit_dump *jit_dump_read(int fd)
+{
+	struct jit_dump *dump = calloc(1, sizeof(*dump));
+	if (dump && read_file(dump, fd))
+		return dump;
+	jit_dump_destroy(dump);
+	return NULL;
+}
+
+const char *jit_dump_find(const struct jit_dump *dump, uint64_t address, uint64_t time,
+			  uint64_t *start)
+{
+	const uint64_t page = address >> PAGE_BITS;
+	const struct link *links = dump->links;
+	const uint64_t until = dump->unused & JIT_DUMP_CLOCK ? UINT64_MAX : time;
+	size_t at =
+		rf_search(dump->n_links, i,
+			  links[i].page < page || (links[i].page == page &&
+						   dump->entries[links[i].entry].time <= until));
+	for (int steps = 0; steps < MOST_STEPS && at > 0 && links[at - 1].page == page; steps++) {
+		const struct entry *entry = &dump->entries[links[--at].entry];
+		if (entry->start > address || entry->end <= address)
+			continue;
+		*start = entry->start;
+		return entry->name;
+	}
+	return NULL;
+}
+
+unsigned jit_dump_unused(const struct jit_dump *dump)
+{
+	return dump->unused;
+}
+
+size_t jit_dump_size(const struct jit_dump *dump)
+{
+	return dump->cap_entries * sizeof(*dump->entries) + dump->cap_links * sizeof(*dump->links) +
+	       dump->name_bytes;
+}
+
+/* ---- through a child ---- */
+
+enum { HEAD = 1, ENTRY }; /* unused; time, start, end, name */
+
+static void answer(void *context, FILE *stream)
+{
+	const struct jit_dump *dump = jit_dump_read(CONFINED_FD);
+	if (!dump)
+		return;
+	confined_put_tag(stream, HEAD);
+	confined_put_number(stream, dump->unused);
+	for (size_t i = 0; i < dump->n_entries; i++) {
+		const struct entry *entry = &dump->entries[i];
+		confined_put_tag(stream, ENTRY);
+		confined_put_number(stream, entry->time);
+		confined_put_number(stream, entry->start);
+		confined_put_number(stream, entry->end);
+		confined_put_text(stream, entry->name ? entry->name : "");
+	}
+}
+
+static bool take_entry(struct confined *child, struct jit_dump *dump)
+{
+	const uint64_t time = confined_number(child), start = confined_number(child);
+	const uint64_t end = confined_number(child);
+	const uint64_t before = dump->n_entries ? dump->entries[dump->n_entries - 1].time : 0;
+	char *name = confined_text(child);
+	if (!name || strlen(name) > JIT_DUMP_MAX_NAME || time < before || start >= end ||
+	    end - start > JIT_DUMP_MAX_CODE || dump->n_entries == JIT_DUMP_MAX_ENTRIES) {
+		free(name);
+		return false;
+	}
+	if (!*name) {
+		free(name);
+		name = NULL;
+	}
+	return add_entry(dump, time, start, end - start, name);
+}
+
+static struct rf_error *take_answer(struct confined *child, struct jit_dump *dump)
+{
+	uint8_t tag = confined_next(child);
+	const bool is_dump = tag == HEAD;
+	bool makes_sense = true;
+	if (is_dump) {
+		const uint64_t unused = confined_number(child);
+		makes_sense = unused <= JIT_DUMP_ALL_UNUSED;
+		dump->unused = (unsigned)unused;
+		while (makes_sense && (tag = confined_next(child)) == ENTRY)
+			makes_sense = take_entry(child, dump);
+	}
+	const char *why = confined_failure(child);
+	if (!makes_sense || tag)
+		why = "its reader's answer makes no sense";
+	else if (!why && !is_dump)
+		why = "it is no jitdump of version 1";
+	if (why)
+		return rf_error_create(RF_EFORMAT, NULL, "%s", why);
+	return make_links(dump) ? NULL : rf_error_no_memory();
+}
+
+struct rf_error *jit_dump_read_confined(int fd, struct jit_dump **out)
+{
+	const struct confined_job job = {fd, NULL, answer, NULL, READER_SECONDS};
+	struct confined *child;
+	struct jit_dump *dump = calloc(1, sizeof(*dump));
+	struct rf_error *error = dump ? confined_create(&job, &child) : rf_error_no_memory();
+	if (error) {
+		free(dump);
+		return error;
+	}
+	error = take_answer(child, dump);
+	confined_destroy(child);
+	if (error)
+		jit_dump_destroy(dump);
+	else
+		*out = dump;
+	return error;
+}

@@ -3,6 +3,7 @@
 #include "names/resolve.h"
 
 #include "base/confined.h"
+#include "base/search.h"
 #include "base/sort_by.h"
 #include "names/name_code.h"
 #include "names/read_facts.h"
@@ -356,6 +357,19 @@ static bool is_named(const struct profile *profile, uint32_t module)
 	return false;
 }
 
+static int compare_lines(const void *a, const void *b)
+{
+	const struct profile_line *x = a, *y = b;
+	return rf_compare(x->module, y->module) ?: rf_compare(x->start, y->start);
+}
+
+/* Those of code made at run time came as it was seen. */
+static void sort_lines(struct profile *profile)
+{
+	if (profile->n_lines)
+		qsort(profile->lines, profile->n_lines, sizeof(*profile->lines), compare_lines);
+}
+
 struct rf_error *names_resolve(struct profile *profile, const struct resolve_options *options)
 {
 	struct places places = {0};
@@ -373,6 +387,7 @@ struct rf_error *names_resolve(struct profile *profile, const struct resolve_opt
 			error = resolve_module(&work, options);
 	}
 	free(places.items);
+	sort_lines(profile);
 	error = error ?: name_shared_places(profile);
 	return error || !options->source ? error : name_sources(profile);
 }

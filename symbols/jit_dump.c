@@ -30,6 +30,18 @@ struct header {
 
 enum record_kind { CODE_LOAD, CODE_MOVE, CODE_DEBUG_INFO };
 
+/* In place of a file's name: that of the entry before. */
+#define SAME_FILE "\xff"
+
+/* Before the code: `n` of these. */
+struct debug_info {
+	uint64_t address, n;
+};
+struct debug_entry {
+	uint64_t address;
+	uint32_t line, discriminator; /* and the file's name */
+};
+
 struct record {
 	uint32_t kind, size; /* size: with this head */
 	uint64_t time;
@@ -51,6 +63,7 @@ struct code_move {
 struct entry {
 	uint64_t time, start, end;
 	char *name; /* owned */
+	uint32_t first_line, n_lines;
 };
 
 /* In the order of pages, and of each in that of its entries. */
@@ -64,8 +77,15 @@ struct jit_dump {
 	size_t n_entries, cap_entries;
 	struct link *links;
 	size_t n_links, cap_links;
+	struct jit_line *lines; /* of each entry, in the order of offsets */
+	size_t n_lines, cap_lines;
+	char **files; /* owned, of lines */
+	size_t n_files, cap_files;
 	size_t name_bytes;
 	unsigned unused;
+	/* while it is read: lines of the code that will be loaded next, and where */
+	uint32_t next_line, n_next;
+	uint64_t next_address;
 	struct u64_map of_index; /* while it is read: key of a function's number → entry */
 };
 
@@ -75,7 +95,11 @@ void jit_dump_destroy(struct jit_dump *dump)
 		return;
 	for (size_t i = 0; i < dump->n_entries; i++)
 		free(dump->entries[i].name);
+	for (size_t i = 0; i < dump->n_files; i++)
+		free(dump->files[i]);
 	u64_map_deinit(&dump->of_index);
+	free(dump->files);
+	free(dump->lines);
 	free(dump->entries);
 	free(dump->links);
 	free(dump);
@@ -85,7 +109,9 @@ void jit_dump_destroy(struct jit_dump *dump)
 static bool add_entry(struct jit_dump *dump, uint64_t time, uint64_t start, uint64_t size,
 		      char *name)
 {
-	struct entry entry = {dump->unused & JIT_DUMP_CLOCK ? 0 : time, start, 0, name};
+	struct entry entry = {.time = dump->unused & JIT_DUMP_CLOCK ? 0 : time,
+			      .start = start,
+			      .name = name};
 	const bool bad = !size || size > JIT_DUMP_MAX_CODE ||
 			 __builtin_add_overflow(start, size, &entry.end);
 	if (dump->n_entries == JIT_DUMP_MAX_ENTRIES)
@@ -100,6 +126,29 @@ static bool add_entry(struct jit_dump *dump, uint64_t time, uint64_t start, uint
 	}
 	dump->name_bytes += name ? strlen(name) + 1 : 0;
 	return true;
+}
+
+/* A file's name, which is mostly that of the line before; NULL: no memory. */
+static const char *keep_file(struct jit_dump *dump, const char *name)
+{
+	const char *last = dump->n_files ? dump->files[dump->n_files - 1] : NULL;
+	if (last && strcmp(last, name) == 0)
+		return last;
+	char *copy = strdup(name);
+	if (copy && rf_array_push(dump->files, dump->n_files, dump->cap_files, copy)) {
+		dump->name_bytes += strlen(copy) + 1;
+		return copy;
+	}
+	free(copy);
+	return NULL;
+}
+
+/* False: no memory. */
+static bool add_line(struct jit_dump *dump, uint64_t offset, uint32_t line, const char *file)
+{
+	const char *kept = keep_file(dump, file);
+	const struct jit_line row = {offset, line, kept};
+	return kept && rf_array_push(dump->lines, dump->n_lines, dump->cap_lines, row);
 }
 
 /* ---- reading ---- */
@@ -146,6 +195,11 @@ static bool take_load(struct jit_dump *dump, int fd, const struct record *record
 		return true;
 	if (!add_entry(dump, record->time, load.address, load.size, name))
 		return false;
+	if (dump->n_entries > before && dump->next_address == load.address) {
+		dump->entries[before].first_line = dump->next_line;
+		dump->entries[before].n_lines = dump->n_next;
+	}
+	dump->n_next = 0;
 	return dump->n_entries == before ||
 	       u64_map_set(&dump->of_index, key_of(load.index), (uint32_t)before);
 }
@@ -157,10 +211,58 @@ static bool take_move(struct jit_dump *dump, int fd, const struct record *record
 	if (record->size < sizeof(*record) + sizeof(move) || !read_at(fd, &move, sizeof(move), at))
 		return true;
 	const uint32_t *of = u64_map_find(&dump->of_index, key_of(move.index));
-	const char *name = of ? dump->entries[*of].name : NULL;
-	char *copy = name ? strdup(name) : NULL;
-	return (copy || !name) && add_entry(dump, record->time, move.from, move.size, NULL) &&
-	       add_entry(dump, record->time, move.to, move.size, copy);
+	const struct entry was = of ? dump->entries[*of] : (struct entry){0};
+	char *copy = was.name ? strdup(was.name) : NULL;
+	const bool done =
+		(copy || !was.name) && add_entry(dump, record->time, move.from, move.size, NULL);
+	if (!done)
+		free(copy);
+	const size_t before = dump->n_entries;
+	if (!done || !add_entry(dump, record->time, move.to, move.size, copy))
+		return false;
+	if (dump->n_entries > before) {
+		dump->entries[before].first_line = was.first_line;
+		dump->entries[before].n_lines = was.n_lines;
+	}
+	return true;
+}
+
+/* Lines whose addresses do not ascend, or that are more than are kept, are left out. */
+static bool take_lines(struct jit_dump *dump, int fd, const struct record *record, uint64_t at)
+{
+	const uint64_t end = at - sizeof(*record) + record->size;
+	struct debug_info info;
+	uint64_t least = 0;
+	char file[JIT_DUMP_MAX_NAME + 1] = "";
+	if (record->size < sizeof(*record) + sizeof(info) || !read_at(fd, &info, sizeof(info), at))
+		return true;
+	at += sizeof(info);
+	dump->next_line = (uint32_t)dump->n_lines;
+	dump->next_address = info.address;
+	dump->n_next = 0;
+	for (uint64_t i = 0; i < info.n && at + sizeof(struct debug_entry) < end; i++) {
+		struct debug_entry entry;
+		if (dump->n_lines == JIT_DUMP_MAX_LINES)
+			dump->unused |= JIT_DUMP_LINES;
+		if (dump->n_lines == JIT_DUMP_MAX_LINES || !read_at(fd, &entry, sizeof(entry), at))
+			break;
+		at += sizeof(entry);
+		char *name = read_name(fd, at, end - at);
+		if (!name)
+			break;
+		at += strlen(name) + 1;
+		if (strcmp(name, SAME_FILE) != 0)
+			strcpy(file, name);
+		free(name);
+		const uint64_t offset = entry.address - info.address;
+		if (entry.address < info.address || offset < least || !*file)
+			continue;
+		least = offset + 1;
+		if (!add_line(dump, offset, entry.line, file))
+			return false;
+		dump->n_next++;
+	}
+	return true;
 }
 
 static bool read_records(struct jit_dump *dump, int fd, uint64_t at)
@@ -178,7 +280,7 @@ static bool read_records(struct jit_dump *dump, int fd, uint64_t at)
 		else if (record.kind == CODE_MOVE)
 			done = take_move(dump, fd, &record, at + sizeof(record));
 		else if (record.kind == CODE_DEBUG_INFO)
-			dump->unused |= JIT_DUMP_LINES;
+			done = take_lines(dump, fd, &record, at + sizeof(record));
 	}
 	return done;
 }
@@ -240,8 +342,8 @@ struct jit_dump *jit_dump_read(int fd)
 	return NULL;
 }
 
-const char *jit_dump_find(const struct jit_dump *dump, uint64_t address, uint64_t time,
-			  uint64_t *start)
+bool jit_dump_find(const struct jit_dump *dump, uint64_t address, uint64_t time,
+		   struct jit_code *code)
 {
 	const uint64_t page = address >> PAGE_BITS;
 	const struct link *links = dump->links;
@@ -254,10 +356,15 @@ const char *jit_dump_find(const struct jit_dump *dump, uint64_t address, uint64_
 		const struct entry *entry = &dump->entries[links[--at].entry];
 		if (entry->start > address || entry->end <= address)
 			continue;
-		*start = entry->start;
+		*code = (struct jit_code){.name = entry->name,
+					  .start = entry->start,
+					  .size = entry->end - entry->start,
+					  .time = entry->time,
+					  .lines = dump->lines + entry->first_line,
+					  .n_lines = entry->n_lines};
 		return entry->name;
 	}
-	return NULL;
+	return false;
 }
 
 unsigned jit_dump_unused(const struct jit_dump *dump)
@@ -273,7 +380,9 @@ size_t jit_dump_size(const struct jit_dump *dump)
 
 /* ---- through a child ---- */
 
-enum { HEAD = 1, ENTRY }; /* unused; time, start, end, name */
+/* unused; offset, line, file; time, start, end, number of its first line and how many it has, name
+ */
+enum { HEAD = 1, LINE, ENTRY };
 
 static void answer(void *context, FILE *stream)
 {
@@ -282,24 +391,56 @@ static void answer(void *context, FILE *stream)
 		return;
 	confined_put_tag(stream, HEAD);
 	confined_put_number(stream, dump->unused);
+	for (size_t i = 0; i < dump->n_lines; i++) {
+		confined_put_tag(stream, LINE);
+		confined_put_number(stream, dump->lines[i].offset);
+		confined_put_number(stream, dump->lines[i].line);
+		confined_put_text(stream, dump->lines[i].file);
+	}
 	for (size_t i = 0; i < dump->n_entries; i++) {
 		const struct entry *entry = &dump->entries[i];
 		confined_put_tag(stream, ENTRY);
 		confined_put_number(stream, entry->time);
 		confined_put_number(stream, entry->start);
 		confined_put_number(stream, entry->end);
+		confined_put_number(stream, entry->first_line);
+		confined_put_number(stream, entry->n_lines);
 		confined_put_text(stream, entry->name ? entry->name : "");
 	}
+}
+
+static bool take_line(struct confined *child, struct jit_dump *dump)
+{
+	const uint64_t offset = confined_number(child), line = confined_number(child);
+	char *file = confined_text(child);
+	const bool good = file && *file && strlen(file) <= JIT_DUMP_MAX_NAME &&
+			  line <= UINT32_MAX && dump->n_lines < JIT_DUMP_MAX_LINES &&
+			  add_line(dump, offset, (uint32_t)line, file);
+	free(file);
+	return good;
+}
+
+/* Offsets of the lines of an entry ascend. */
+static bool are_lines(const struct jit_dump *dump, uint64_t first, uint64_t n)
+{
+	if (first > dump->n_lines || n > dump->n_lines - first)
+		return false;
+	for (uint64_t i = first + 1; i < first + n; i++)
+		if (dump->lines[i].offset <= dump->lines[i - 1].offset)
+			return false;
+	return true;
 }
 
 static bool take_entry(struct confined *child, struct jit_dump *dump)
 {
 	const uint64_t time = confined_number(child), start = confined_number(child);
 	const uint64_t end = confined_number(child);
+	const uint64_t first_line = confined_number(child), n_lines = confined_number(child);
 	const uint64_t before = dump->n_entries ? dump->entries[dump->n_entries - 1].time : 0;
 	char *name = confined_text(child);
 	if (!name || strlen(name) > JIT_DUMP_MAX_NAME || time < before || start >= end ||
-	    end - start > JIT_DUMP_MAX_CODE || dump->n_entries == JIT_DUMP_MAX_ENTRIES) {
+	    end - start > JIT_DUMP_MAX_CODE || dump->n_entries == JIT_DUMP_MAX_ENTRIES ||
+	    !are_lines(dump, first_line, n_lines)) {
 		free(name);
 		return false;
 	}
@@ -307,7 +448,11 @@ static bool take_entry(struct confined *child, struct jit_dump *dump)
 		free(name);
 		name = NULL;
 	}
-	return add_entry(dump, time, start, end - start, name);
+	if (!add_entry(dump, time, start, end - start, name))
+		return false;
+	dump->entries[dump->n_entries - 1].first_line = (uint32_t)first_line;
+	dump->entries[dump->n_entries - 1].n_lines = (uint32_t)n_lines;
+	return true;
 }
 
 static struct rf_error *take_answer(struct confined *child, struct jit_dump *dump)
@@ -319,8 +464,9 @@ static struct rf_error *take_answer(struct confined *child, struct jit_dump *dum
 		const uint64_t unused = confined_number(child);
 		makes_sense = unused <= JIT_DUMP_ALL_UNUSED;
 		dump->unused = (unsigned)unused;
-		while (makes_sense && (tag = confined_next(child)) == ENTRY)
-			makes_sense = take_entry(child, dump);
+		while (makes_sense && ((tag = confined_next(child)) == LINE || tag == ENTRY))
+			makes_sense =
+				tag == LINE ? take_line(child, dump) : take_entry(child, dump);
 	}
 	const char *why = confined_failure(child);
 	if (!makes_sense || tag)

@@ -13,13 +13,30 @@
 #define JIT_DUMP_MAX_ENTRIES ((size_t)1 << 20)
 #define JIT_DUMP_MAX_CODE ((uint64_t)64 << 20)
 #define JIT_DUMP_MAX_NAME 1023
+#define JIT_DUMP_MAX_LINES ((size_t)1 << 20)
 
 /* What of a file is not used. */
 enum {
 	JIT_DUMP_CLOCK = 1, /* its times, which are of another clock than CLOCK_MONOTONIC */
-	JIT_DUMP_LINES = 2, /* lines of its source */
+	JIT_DUMP_LINES = 2, /* lines of source: some, which are more than are kept */
 	JIT_DUMP_CUT = 4,   /* what comes behind the records that are kept */
 	JIT_DUMP_ALL_UNUSED = 7
+};
+
+/* From `offset` in the code on up to the next one. */
+struct jit_line {
+	uint64_t offset;
+	uint32_t line;
+	const char *file;
+};
+
+/* Code that was made at run time. */
+struct jit_code {
+	const char *name;
+	uint64_t start, size;
+	uint64_t time;                /* when it came there; 0: not known */
+	const struct jit_line *lines; /* in the order of offsets, or NULL */
+	size_t n_lines;
 };
 
 struct jit_dump;
@@ -30,11 +47,10 @@ struct jit_dump *jit_dump_read(int fd);
 struct rf_error *jit_dump_read_confined(int fd, struct jit_dump **out);
 void jit_dump_destroy(struct jit_dump *dump);
 
-/* The function that held `address` at `time` (CLOCK_MONOTONIC, ns), or NULL; *start gets where it
- * began then.  Of a file without such times: the one that was written last.  The name lives as long
- * as the dump. */
-const char *jit_dump_find(const struct jit_dump *dump, uint64_t address, uint64_t time,
-			  uint64_t *start);
+/* The code that held `address` at `time` (CLOCK_MONOTONIC, ns); false: there is none.  Of a file
+ * without such times: what was written last.  What it points to lives as long as the dump. */
+bool jit_dump_find(const struct jit_dump *dump, uint64_t address, uint64_t time,
+		   struct jit_code *code);
 /* JIT_DUMP_CLOCK and so on, together. */
 unsigned jit_dump_unused(const struct jit_dump *dump);
 /* Bytes of memory in use. */

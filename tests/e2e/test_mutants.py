@@ -121,11 +121,12 @@ def test_perf_map(t):
 
 
 def test_jit_dump(t):
-    """Functions over each other, some of them moved."""
+    """Functions over each other, with lines, some of them moved."""
     records = struct.pack("<6I2Q", 0x4a695444, 1, 40, 62, 0, 1, 0, 0)
     for i in range(100):
         body = struct.pack("<2I4Q", 1, 1, 0, 0x1000 + 640 * (i % 7), 1000 + i, i) + b"function_%d\0" % i + bytes(20)
-        records += struct.pack("<2IQ", 0, 16 + len(body), 10 * i) + body
+        lines = struct.pack("<2Q", 0x1000 + 640 * (i % 7), 1) + struct.pack("<Q2I", 0x1000 + 640 * (i % 7), i, 0) + b"made.js\0"
+        records += struct.pack("<2IQ", 2, 16 + len(lines), 10 * i) + lines + struct.pack("<2IQ", 0, 16 + len(body), 10 * i) + body
         if i % 3 == 0:
             records += struct.pack("<2IQ2I5Q", 1, 64, 10 * i + 5, 1, 1, 0, 0x1000 + 640 * (i % 7), 0x9000, 1000 + i, i)
     read_all(t, "jit_dump", [records], (damage_bytes, truncate))

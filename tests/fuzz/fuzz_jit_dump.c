@@ -13,12 +13,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (!dump)
 		return 0;
 	for (size_t i = 0; i + 16 <= size; i += 4) {
-		uint64_t address, time, start = 0;
+		uint64_t address, time;
+		struct jit_code code;
 		memcpy(&address, bytes + i, sizeof(address));
 		memcpy(&time, bytes + i + 8, sizeof(time));
-		const char *name = jit_dump_find(dump, address, time, &start);
-		if (name && (start > address || !*name || strlen(name) > JIT_DUMP_MAX_NAME))
+		if (!jit_dump_find(dump, address, time, &code))
+			continue;
+		if (code.start > address || address - code.start >= code.size || !*code.name ||
+		    strlen(code.name) > JIT_DUMP_MAX_NAME)
 			abort();
+		for (size_t k = 1; k < code.n_lines; k++)
+			if (code.lines[k].offset <= code.lines[k - 1].offset)
+				abort();
 	}
 	if (jit_dump_unused(dump) > JIT_DUMP_ALL_UNUSED)
 		abort();

@@ -5,7 +5,6 @@
 #include "base/array.h"
 #include "base/small_file.h"
 #include "base/trusted_file.h"
-#include "symbols/jit_dump.h"
 #include "symbols/perf_map.h"
 
 #include <fcntl.h>
@@ -230,19 +229,20 @@ void perf_maps_refresh(struct perf_maps *maps)
 	}
 }
 
-const char *perf_maps_find(struct perf_maps *maps, uint32_t pid, uint64_t address, uint64_t time,
-			   uint64_t *start)
+bool perf_maps_find(struct perf_maps *maps, uint32_t pid, uint64_t address, uint64_t time,
+		    struct jit_code *code)
 {
 	/* a parent was there before its child: the way up ends */
 	for (const struct watched *item = find(maps, pid); item; item = find(maps, item->parent)) {
-		const char *name =
-			item->dump ? jit_dump_find(item->dump, address, time, start) : NULL;
-		if (name)
-			return name;
-		if (item->map)
-			return perf_map_find(item->map, address, start);
+		if (item->dump && jit_dump_find(item->dump, address, time, code))
+			return true;
+		if (!item->map)
+			continue;
+		*code = (struct jit_code){0};
+		code->name = perf_map_find(item->map, address, &code->start);
+		return code->name;
 	}
-	return NULL;
+	return false;
 }
 
 unsigned perf_maps_unused(const struct perf_maps *maps)

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "symbols/jit_dump.h"
+
 #include <stdint.h>
 
 struct perf_maps;
@@ -25,10 +27,10 @@ void perf_maps_refresh(struct perf_maps *maps);
 /* Which file could not be read, and why, in words such as "perf-PID.map: …"; NULL: none. */
 const char *perf_maps_trouble(const struct perf_maps *maps);
 
-/* The function at an address of a process at a time (CLOCK_MONOTONIC, ns), or NULL; *start gets its
- * beginning.  Valid until the next refresh. */
-const char *perf_maps_find(struct perf_maps *maps, uint32_t pid, uint64_t address, uint64_t time,
-			   uint64_t *start);
+/* The code at an address of a process at a time (CLOCK_MONOTONIC, ns); false: it is not known.  Of
+ * a perf-PID.map it has a name and a beginning.  Valid until the next refresh. */
+bool perf_maps_find(struct perf_maps *maps, uint32_t pid, uint64_t address, uint64_t time,
+		    struct jit_code *code);
 
 /* What of all jit-PID.dump files is not used (symbols/jit_dump.h). */
 unsigned perf_maps_unused(const struct perf_maps *maps);

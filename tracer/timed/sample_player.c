@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "profile/kernel_names.h"
 #include "tracer/process/perf_maps.h"
+#include "tracer/timed/jit_places.h"
 #include "tracer/timed/kernel_chains.h"
 #include "tracer/timed/python_samples.h"
 #include "tracer/timed/stack_reader.h"
@@ -18,6 +19,7 @@ enum { MAX_FRAMES = 128, MAX_STACK = 1 << 16 };
 struct sample_player {
 	struct sample_sources sources;
 	uint64_t now; /* time of the event that is played */
+	struct jit_places jit;
 	struct wait_rows waits;
 	struct u64_map fault_rows; /* frame and 1 → row of the profile's faults */
 	struct wait_runners *runners;
@@ -53,6 +55,7 @@ void sample_player_destroy(struct sample_player *player)
 		return;
 	mappings_destroy(player->mappings);
 	stack_reader_destroy(player->stacks);
+	jit_places_deinit(&player->jit);
 	wait_rows_deinit(&player->waits);
 	u64_map_deinit(&player->fault_rows);
 	wait_runners_destroy(player->runners);
@@ -246,15 +249,10 @@ static const char *unmapped_name(uint64_t address)
 static uint32_t made_at_run_time(struct sample_player *player, uint32_t pid, uint64_t address,
 				 uint64_t *offset)
 {
-	uint64_t start;
-	uint32_t module;
-	const char *name = perf_maps_find(player->sources.names, pid, address, player->now, &start);
-	if (!name)
+	struct jit_code code;
+	if (!perf_maps_find(player->sources.names, pid, address, player->now, &code))
 		return profile_module(player->profile, "[anon]", "");
-	const uint64_t inside = address - start;
-	*offset = profile_jit_function(player->profile, name, &module) +
-		  (inside < PROFILE_JIT_STRIDE ? inside : PROFILE_JIT_STRIDE - 1);
-	return module;
+	return jit_place(&player->jit, player->profile, pid, &code, address, offset);
 }
 
 /* The module of an address and where in it; PROFILE_NONE when memory is short. */

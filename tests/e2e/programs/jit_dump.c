@@ -1,6 +1,6 @@
-/* Makes functions at run time, tells them in jit-PID.dump in the working directory, and runs them for known parts of its
- * time: "first" 6, then "second" 2 at the same addresses, "mover" 2 where it was made and 2 where it was moved, "third" 2
- * where mover had been.  An argument of these letters: "d" deletes the file at the end, "c" says that times are of another
+/* Makes functions at run time, tells them in jit-PID.dump in the working directory, and runs them: "first", then
+ * "second" at the same addresses, "mover" where it was made and where it was moved, "third" where mover had been.  It
+ * prints the processor time of each.  An argument of these letters: "d" deletes the file at the end, "c" says that times are of another
  * clock (and writes such), "l" has lines of source, "p" has a perf-PID.map as well, in which all is "stale", "b" ends the file amid a record. */
 #include <stdint.h>
 #include <stdio.h>
@@ -61,21 +61,36 @@ static void move(unsigned char *from, unsigned char *to, uint64_t index)
 	fflush(dump);
 }
 
-static void lines(unsigned char *at)
+/* The loop is in the line behind that of the function. */
+static void lines(unsigned char *at, uint32_t first)
 {
-	const uint64_t words[] = {(uint64_t)at, 1, (uint64_t)at};
-	const uint32_t line[] = {7, 0};
-	const char name[] = "made.js";
-	put_head(DEBUG_INFO, sizeof(words) + sizeof(line) + sizeof(name));
-	put(words, sizeof(words));
+	const uint64_t head[] = {(uint64_t)at, 2}, loop = (uint64_t)at + 3;
+	const uint32_t second[] = {first + 1, 0}, line[] = {first, 0};
+	const char name[] = "made.js", same[] = "\xff";
+	put_head(DEBUG_INFO, sizeof(head) + 2 * 16 + sizeof(name) + sizeof(same));
+	put(head, sizeof(head));
+	put(&head[0], 8);
 	put(line, sizeof(line));
 	put(name, sizeof(name));
+	put(&loop, 8);
+	put(second, sizeof(second));
+	put(same, sizeof(same));
 }
 
-static void run(unsigned char *at, int parts)
+static double cpu(void)
 {
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Gives the processor time that it took, s. */
+static double run(unsigned char *at, int parts)
+{
+	const double start = cpu();
 	for (int i = 0; i < parts; i++)
 		((void (*)(uint64_t))(void *)at)(60000000);
+	return cpu() - start;
 }
 
 int main(int argc, char **argv)
@@ -110,22 +125,25 @@ int main(int argc, char **argv)
 		fclose(map);
 	}
 	if (strchr(how, 'l'))
-		lines(page);
+		lines(page, 7);
 	load("first", page, 0);
-	run(page, 6);
+	const double first = run(page, 6);
 	load("second", page, 1);
-	run(page, 2);
+	const double second = run(page, 2);
+	if (strchr(how, 'l'))
+		lines(page + 4096 - 3, 20);
 	load("mover", page + 4096 - 3, 2); /* on two pages, its loop on the second */
-	run(page + 4096 - 3, 2);
+	double mover = run(page + 4096 - 3, 2);
 	move(page + 4096 - 3, page + 2 * 4096, 2);
-	run(page + 2 * 4096, 2);
+	mover += run(page + 2 * 4096, 2);
 	load("third", page + 4096 - 3, 3);
-	run(page + 4096 - 3, 2);
+	const double third = run(page + 4096 - 3, 2);
 	if (strchr(how, 'b'))
 		put("\0\0\0\0\1\0", 6);
 	fclose(dump);
 	if (strchr(how, 'd'))
 		unlink(path);
 	unlink(map_path);
+	printf("{\"first\": %f, \"second\": %f, \"mover\": %f, \"third\": %f}\n", first, second, mover, third);
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LOAD, MOVE, SPACE = 3 * 4096, BASE = 0x7000, TIMES = 40, NAMES = 8 };
+enum { LOAD, MOVE, LINES, SPACE = 3 * 4096, BASE = 0x7000, TIMES = 40, NAMES = 8 };
 
 struct file {
 	uint8_t bytes[1 << 16];
@@ -61,9 +61,8 @@ static struct jit_dump *dump_of(const struct file *file, bool confined)
 
 static const char *at(const struct jit_dump *dump, uint64_t address, uint64_t time)
 {
-	uint64_t start;
-	const char *name = jit_dump_find(dump, address, time, &start);
-	return name ? name : "";
+	struct jit_code code;
+	return jit_dump_find(dump, address, time, &code) ? code.name : "";
 }
 
 /* Functions that are loaded, some of them moved, over each other.  owner: of each time and address
@@ -123,7 +122,7 @@ Test(jit_dump, holds_what_a_table_says)
 Test(jit_dump, threads_may_write_later_what_came_earlier)
 {
 	static struct file file;
-	uint64_t start;
+	struct jit_code code;
 	put_header(&file, 0);
 	put_load(&file, 20, 0x1000, 16, 1, "later");
 	put_load(&file, 10, 0x1000, 64, 2, "earlier");
@@ -132,8 +131,9 @@ Test(jit_dump, threads_may_write_later_what_came_earlier)
 	cr_expect_str_eq(at(dump, 0x1008, 9), "");
 	cr_expect_str_eq(at(dump, 0x1008, 10), "earlier");
 	cr_expect_str_eq(at(dump, 0x1008, 25), "later");
-	cr_expect_str_eq(jit_dump_find(dump, 0x1010, 25, &start), "earlier");
-	cr_expect_eq(start, 0x1000);
+	cr_assert(jit_dump_find(dump, 0x1010, 25, &code));
+	cr_expect(strcmp(code.name, "earlier") == 0 && code.start == 0x1000 && code.size == 64 &&
+		  code.time == 10);
 	jit_dump_destroy(dump);
 }
 
@@ -149,6 +149,46 @@ Test(jit_dump, another_clock_is_said)
 	jit_dump_destroy(dump);
 }
 
+static void put_lines(struct file *file, uint64_t time, uint64_t at)
+{
+	uint8_t body[128];
+	size_t size = 16;
+	const uint64_t head[] = {at, 3};
+	const struct {
+		uint64_t address;
+		uint32_t line, discriminator;
+	} entries[] = {{at, 4, 0}, {at + 8, 6, 0}, {at + 4, 5, 0}};
+	const char *const names[] = {"a.js", "\xff", "b.js"};
+	memcpy(body, head, sizeof(head));
+	for (int i = 0; i < 3; i++) {
+		memcpy(body + size, &entries[i], sizeof(entries[i]));
+		strcpy((char *)body + size + 16, names[i]);
+		size += 16 + strlen(names[i]) + 1;
+	}
+	put_record(file, LINES, time, body, size);
+}
+
+/* Lines are of the code that is loaded next, wherever it goes; one that comes too late is none. */
+Test(jit_dump, lines_go_with_their_code)
+{
+	static struct file file;
+	put_header(&file, 0);
+	put_lines(&file, 9, 0x1000);
+	put_load(&file, 10, 0x1000, 16, 1, "with");
+	put_load(&file, 11, 0x1000, 16, 2, "without");
+	put_move(&file, 12, 0x1000, 0x3000, 16, 1);
+	for (int confined = 0; confined < 2; confined++) {
+		struct jit_dump *dump = dump_of(&file, confined);
+		struct jit_code code;
+		cr_assert(dump && jit_dump_find(dump, 0x1000, 11, &code) && code.n_lines == 0);
+		cr_assert(jit_dump_find(dump, 0x3000, 12, &code) && code.n_lines == 2);
+		cr_expect(code.lines[0].offset == 0 && code.lines[0].line == 4);
+		cr_expect(code.lines[1].offset == 8 && code.lines[1].line == 6);
+		cr_expect_str_eq(code.lines[1].file, "a.js");
+		jit_dump_destroy(dump);
+	}
+}
+
 /* Any bytes changed, and cut anywhere: no crash, and both ways of reading agree. */
 Test(jit_dump, damage_is_harmless)
 {
@@ -156,6 +196,8 @@ Test(jit_dump, damage_is_harmless)
 	static uint8_t owner[TIMES][SPACE];
 	uint64_t state = 5;
 	make_file(&file, &state, owner);
+	put_lines(&file, 90, BASE);
+	put_load(&file, 91, BASE, 100, 99, "last");
 	for (int round = 0; round < 3000; round++) {
 		damaged = file;
 		for (uint64_t n = random_number(&state) % 6; n > 0; n--)

@@ -195,7 +195,10 @@ static bool take_load(struct jit_dump *dump, int fd, const struct record *record
 		return true;
 	if (!add_entry(dump, record->time, load.address, load.size, name))
 		return false;
-	if (dump->n_entries > before && dump->next_address == load.address) {
+	const bool inside = dump->n_next && dump->lines[dump->n_lines - 1].offset < load.size;
+	if (dump->n_next && !inside)
+		dump->unused |= JIT_DUMP_LINES;
+	if (dump->n_entries > before && inside && dump->next_address == load.address) {
 		dump->entries[before].first_line = dump->next_line;
 		dump->entries[before].n_lines = dump->n_next;
 	}
@@ -227,41 +230,80 @@ static bool take_move(struct jit_dump *dump, int fd, const struct record *record
 	return true;
 }
 
-/* Lines whose addresses do not ascend, or that are more than are kept, are left out. */
+static bool is_text(const char *name)
+{
+	for (; *name; name++)
+		if ((unsigned char)*name < ' ' || *name == 0x7f)
+			return false;
+	return true;
+}
+
+/* V8 adds the size of the ELF header that `perf inject` puts before the code: its first line is
+ * that far behind the beginning. */
+enum { V8_BIAS = 64 };
+
+/* Reads the entry at *at, in a record that ends at `end`.  `file`: of the entry before.  False:
+ * it makes no sense. */
+static bool read_line(int fd, uint64_t *at, uint64_t end, struct debug_entry *entry, char *file)
+{
+	if (*at + sizeof(*entry) >= end || !read_at(fd, entry, sizeof(*entry), *at))
+		return false;
+	*at += sizeof(*entry);
+	char *name = read_name(fd, *at, end - *at);
+	const bool same = name && strcmp(name, SAME_FILE) == 0;
+	const bool good = name && (same ? *file != '\0' : is_text(name));
+	if (good) {
+		*at += strlen(name) + 1;
+		if (!same)
+			strcpy(file, name);
+	}
+	free(name);
+	return good;
+}
+
+/* Lines of the record at `at`, up to its end.  *good: all of it makes sense.  False: memory is
+ * short. */
+static bool add_lines(struct jit_dump *dump, int fd, uint64_t at, uint64_t end,
+		      const struct debug_info *info, bool *good)
+{
+	char file[JIT_DUMP_MAX_NAME + 1] = "";
+	uint64_t bias = 0, least = 0;
+	for (uint64_t i = 0; i < info->n; i++) {
+		struct debug_entry entry;
+		*good = dump->n_lines < JIT_DUMP_MAX_LINES &&
+			read_line(fd, &at, end, &entry, file) && entry.address >= info->address;
+		if (!*good)
+			return true;
+		if (i == 0 && entry.address - info->address == V8_BIAS)
+			bias = V8_BIAS;
+		const uint64_t offset = entry.address - info->address - bias;
+		if (entry.address - info->address < bias || offset < least)
+			continue; /* a place that has a line */
+		least = offset + 1;
+		if (!add_line(dump, offset, entry.line, file))
+			return false;
+	}
+	*good = end - at < sizeof(uint64_t); /* padding */
+	return true;
+}
+
+/* They are of the code that is loaded next. */
 static bool take_lines(struct jit_dump *dump, int fd, const struct record *record, uint64_t at)
 {
 	const uint64_t end = at - sizeof(*record) + record->size;
 	struct debug_info info;
-	uint64_t least = 0;
-	char file[JIT_DUMP_MAX_NAME + 1] = "";
-	if (record->size < sizeof(*record) + sizeof(info) || !read_at(fd, &info, sizeof(info), at))
-		return true;
-	at += sizeof(info);
+	bool good = false;
 	dump->next_line = (uint32_t)dump->n_lines;
-	dump->next_address = info.address;
-	dump->n_next = 0;
-	for (uint64_t i = 0; i < info.n && at + sizeof(struct debug_entry) < end; i++) {
-		struct debug_entry entry;
-		if (dump->n_lines == JIT_DUMP_MAX_LINES)
-			dump->unused |= JIT_DUMP_LINES;
-		if (dump->n_lines == JIT_DUMP_MAX_LINES || !read_at(fd, &entry, sizeof(entry), at))
-			break;
-		at += sizeof(entry);
-		char *name = read_name(fd, at, end - at);
-		if (!name)
-			break;
-		at += strlen(name) + 1;
-		if (strcmp(name, SAME_FILE) != 0)
-			strcpy(file, name);
-		free(name);
-		const uint64_t offset = entry.address - info.address;
-		if (entry.address < info.address || offset < least || !*file)
-			continue;
-		least = offset + 1;
-		if (!add_line(dump, offset, entry.line, file))
-			return false;
-		dump->n_next++;
+	if (record->size >= sizeof(*record) + sizeof(info) &&
+	    read_at(fd, &info, sizeof(info), at) &&
+	    !add_lines(dump, fd, at + sizeof(info), end, &info, &good))
+		return false;
+	if (!good) {
+		dump->unused |= JIT_DUMP_LINES;
+		dump->n_lines = dump->next_line;
 	}
+	dump->n_next = (uint32_t)dump->n_lines - dump->next_line;
+	dump->next_address = good ? info.address : 0;
 	return true;
 }
 

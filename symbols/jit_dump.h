@@ -18,7 +18,7 @@
 /* What of a file is not used. */
 enum {
 	JIT_DUMP_CLOCK = 1, /* its times, which are of another clock than CLOCK_MONOTONIC */
-	JIT_DUMP_LINES = 2, /* lines of source: some, which are more than are kept */
+	JIT_DUMP_LINES = 2, /* some lines of source: they make no sense, or are too many */
 	JIT_DUMP_CUT = 4,   /* what comes behind the records that are kept */
 	JIT_DUMP_ALL_UNUSED = 7
 };

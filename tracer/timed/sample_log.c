@@ -526,8 +526,9 @@ static void note_names(const struct sample_log *log)
 			"code was used again for another function, the one written last has "
 			"the time of both");
 	if (unused & JIT_DUMP_LINES)
-		profile_add_note(log->profile, "jit-PID.dump has more lines of source than are "
-					       "read: some functions of it have none");
+		profile_add_note(log->profile,
+				 "some lines of source in jit-PID.dump make no sense, "
+				 "or are more than are read: their functions have none");
 	if (unused & JIT_DUMP_CUT)
 		profile_add_note(log->profile,
 				 "jit-PID.dump has more functions than are read: some "

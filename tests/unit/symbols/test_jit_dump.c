@@ -149,7 +149,8 @@ Test(jit_dump, another_clock_is_said)
 	jit_dump_destroy(dump);
 }
 
-static void put_lines(struct file *file, uint64_t time, uint64_t at)
+static void put_lines(struct file *file, uint64_t time, uint64_t at, uint64_t bias,
+		      const char *last)
 {
 	uint8_t body[128];
 	size_t size = 16;
@@ -157,8 +158,8 @@ static void put_lines(struct file *file, uint64_t time, uint64_t at)
 	const struct {
 		uint64_t address;
 		uint32_t line, discriminator;
-	} entries[] = {{at, 4, 0}, {at + 8, 6, 0}, {at + 4, 5, 0}};
-	const char *const names[] = {"a.js", "\xff", "b.js"};
+	} entries[] = {{at + bias, 4, 0}, {at + bias + 8, 6, 0}, {at + bias + 4, 5, 0}};
+	const char *const names[] = {"a.js", "\xff", last};
 	memcpy(body, head, sizeof(head));
 	for (int i = 0; i < 3; i++) {
 		memcpy(body + size, &entries[i], sizeof(entries[i]));
@@ -168,23 +169,51 @@ static void put_lines(struct file *file, uint64_t time, uint64_t at)
 	put_record(file, LINES, time, body, size);
 }
 
-/* Lines are of the code that is loaded next, wherever it goes; one that comes too late is none. */
+static void check_lines(const struct jit_dump *dump, uint64_t address, uint64_t time)
+{
+	struct jit_code code;
+	cr_assert(jit_dump_find(dump, address, time, &code) && code.n_lines == 2);
+	cr_expect(code.lines[0].offset == 0 && code.lines[0].line == 4);
+	cr_expect(code.lines[1].offset == 8 && code.lines[1].line == 6);
+	cr_expect_str_eq(code.lines[1].file, "a.js");
+}
+
+/* Lines are of the code that is loaded next, wherever it goes. */
 Test(jit_dump, lines_go_with_their_code)
 {
 	static struct file file;
 	put_header(&file, 0);
-	put_lines(&file, 9, 0x1000);
+	put_lines(&file, 9, 0x1000, 0, "b.js");
 	put_load(&file, 10, 0x1000, 16, 1, "with");
 	put_load(&file, 11, 0x1000, 16, 2, "without");
 	put_move(&file, 12, 0x1000, 0x3000, 16, 1);
+	put_lines(&file, 13, 0x5000, 64, "b.js"); /* as V8 */
+	put_load(&file, 14, 0x5000, 16, 3, "biased");
 	for (int confined = 0; confined < 2; confined++) {
 		struct jit_dump *dump = dump_of(&file, confined);
 		struct jit_code code;
-		cr_assert(dump && jit_dump_find(dump, 0x1000, 11, &code) && code.n_lines == 0);
-		cr_assert(jit_dump_find(dump, 0x3000, 12, &code) && code.n_lines == 2);
-		cr_expect(code.lines[0].offset == 0 && code.lines[0].line == 4);
-		cr_expect(code.lines[1].offset == 8 && code.lines[1].line == 6);
-		cr_expect_str_eq(code.lines[1].file, "a.js");
+		cr_assert(dump && !jit_dump_unused(dump));
+		cr_assert(jit_dump_find(dump, 0x1000, 11, &code) && code.n_lines == 0);
+		check_lines(dump, 0x3000, 12);
+		check_lines(dump, 0x5000, 14);
+		jit_dump_destroy(dump);
+	}
+}
+
+/* Of a record of which a part makes no sense nothing is told, and that is said. */
+Test(jit_dump, lines_without_sense_are_none)
+{
+	static struct file file;
+	for (int kind = 0; kind < 3; kind++) {
+		put_header(&file, 0);
+		put_lines(&file, 9, 0x1000, 0, kind == 0 ? "a\x04" : "b.js");
+		if (kind == 1) /* one entry fewer than there are */
+			file.bytes[48 + 16 + 8] = 2;
+		put_load(&file, 10, 0x1000, kind == 2 ? 8 : 16, 1, "function");
+		struct jit_dump *dump = dump_of(&file, false);
+		struct jit_code code;
+		cr_assert(dump && jit_dump_unused(dump) == JIT_DUMP_LINES, "%d", kind);
+		cr_assert(jit_dump_find(dump, 0x1000, 11, &code) && code.n_lines == 0);
 		jit_dump_destroy(dump);
 	}
 }
@@ -196,7 +225,7 @@ Test(jit_dump, damage_is_harmless)
 	static uint8_t owner[TIMES][SPACE];
 	uint64_t state = 5;
 	make_file(&file, &state, owner);
-	put_lines(&file, 90, BASE);
+	put_lines(&file, 90, BASE, 0, "b.js");
 	put_load(&file, 91, BASE, 100, 99, "last");
 	for (int round = 0; round < 3000; round++) {
 		damaged = file;

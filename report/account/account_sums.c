@@ -104,7 +104,8 @@ static struct rf_error *add_faults(struct summing *summing)
 		const uint32_t frame = own_frame(profile, summing->places, fault->frame);
 		struct profile_sum_fault row = {PROFILE_NONE, PROFILE_NONE, fault->n};
 		if (frame != PROFILE_NONE)
-			split_place(profile, summing->places[frame], &row.function, &row.module);
+			profile_split_place(profile, summing->places[frame], &row.function,
+					    &row.module);
 		error = rf_array_add(profile->sum_faults, profile->n_sum_faults,
 				     profile->cap_sum_faults, row);
 	}

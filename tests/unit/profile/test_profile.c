@@ -894,7 +894,7 @@ Test(profile, flipped_bits_never_break_the_reader)
 {
 	save_sample();
 	FILE *stream = fopen(file, "r");
-	static char whole[1 << 18], changed[1 << 18];
+	static char whole[1 << 19], changed[1 << 19];
 	size_t n = fread(whole, 1, sizeof(whole), stream);
 	fclose(stream);
 	cr_assert(n > 4096 && n < sizeof(whole));

@@ -163,9 +163,43 @@ Test(stdio_plan, different_output_is_seen)
 {
 	static struct sink sink;
 	pipe_output(&sink, 1000);
-	struct outcome outcome = run_twice(shell, "echo $$");
+	struct outcome outcome = run_twice(shell, "echo $$; head -c 9 /dev/urandom | base64");
 	sink_finish(&sink);
 	cr_assert(outcome.same == STDIO_DIFFERENT);
+}
+
+static enum stdio_same same_of(const char *a, const char *b)
+{
+	struct stream_hash x = STREAM_HASH_INIT, y = STREAM_HASH_INIT;
+	for (size_t i = 0; a[i]; i++) /* byte by byte and at once */
+		stream_hash_add(&x, a + i, 1);
+	stream_hash_add(&y, b, strlen(b));
+	return x.hash == y.hash && x.bytes == y.bytes ? STDIO_SAME
+	       : x.words == y.words                   ? STDIO_NUMBERS
+						      : STDIO_DIFFERENT;
+}
+
+Test(stdio_plan, numbers_are_told_from_words)
+{
+	static const struct {
+		const char *a, *b;
+		enum stdio_same same;
+	} cases[] = {
+		{"", "", STDIO_SAME},
+		{"time 1.5 s\n", "time 1.5 s\n", STDIO_SAME},
+		{"time 1.5 s\n", "time 12.25 s\n", STDIO_NUMBERS},
+		{"time   1.5 s\n", "time 112.5 s\n", STDIO_NUMBERS},
+		{"x = -3e-7, 12:30:01", "x = 3.25e+10, 09:00:59", STDIO_NUMBERS},
+		{"1,234 rows", "7 rows", STDIO_NUMBERS},
+		{"time 1.5 s\n", "time 1.5 s", STDIO_DIFFERENT},
+		{"1 2", "1", STDIO_DIFFERENT},
+		{"12 rows", "rows", STDIO_DIFFERENT},
+		{"converged in 12 steps", "diverged in 12 steps", STDIO_DIFFERENT},
+		{"1\n2\n", "1\n2\n3\n", STDIO_DIFFERENT},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		cr_expect(same_of(cases[i].a, cases[i].b) == cases[i].same, "%s | %s", cases[i].a,
+			  cases[i].b);
 }
 
 enum { LARGE = 64 << 20 };

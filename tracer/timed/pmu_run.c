@@ -72,6 +72,8 @@ struct rf_error *pmu_run_start(const struct perf_source *source, const struct pm
 		pmu_run_destroy(run);
 		return error;
 	}
+	for (size_t i = 0; i < n; i++)
+		sampler->skips_faults |= events[i].attr.type == PERF_TYPE_SOFTWARE;
 	sampler->drain = drain;
 	sampler->drain_context = run;
 	*out = run;

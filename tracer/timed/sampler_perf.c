@@ -241,7 +241,7 @@ static struct rf_error *open_events(struct cpu_events *cpu, struct perf_sampler 
 		if (cpu->events[i] < 0)
 			return refused(errno);
 		sampler->sees_kernel = !attr.exclude_kernel;
-		if (i == LAST_STAGE)
+		if (i == LAST_STAGE && !sampler->base.skips_faults)
 			fault_event_open(&cpu->faults, &attr, pid, number, sampler->max_rate);
 	}
 	return NULL;

@@ -253,6 +253,7 @@ static void locate(const char *mode, unsigned pages, uint64_t period, struct pla
 	event.period = period;
 	start(&run, mode, pages);
 	struct counters *counters = open_for(&run, &event, 1, &no_counters, false);
+	sampler->skips_faults = true;
 	sampler->drain = drain;
 	sampler->drain_context = counters;
 	assert_ok(sampler_perf.start(sampler, run.pid));

@@ -89,8 +89,8 @@ function pageFacts(f, detail) {
 
 function pageWhy(f, detail) {
 	const list = detail.reasons && detail.reasons.length
-		? element("ol", {class: "why"}, ...detail.reasons.map(([what, advice]) =>
-			element("li", {}, what, element("p", {class: "try"}, element("b", {}, "try: "), advice))))
+		? element("ol", {class: "why"}, ...detail.reasons.map(([name, what, advice]) =>
+			element("li", {}, element("b", {}, name), `: ${what}`, element("p", {class: "try"}, element("b", {}, "try: "), advice))))
 		: null;
 	const head = element("p", {class: "verdict"}, boundMark(f), element("b", {}, boundPhrase(f)), `: ${BOUNDS[boundOf(f)].means}.`);
 	const roof = known(f.ceiling_gflops) && known(f.roof_gflops) && f.ceiling_gflops < 0.97 * f.roof_gflops

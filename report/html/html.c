@@ -78,12 +78,11 @@ static void write_number_cell(FILE *out, const char *style, double value, const 
 static struct rf_error *write_held(const struct report_view *view, const struct model_function *f,
 				   FILE *out)
 {
-	char *text = NULL, *first = NULL, words[64];
-	struct rf_error *error = report_reasons_text(view, f, &text, &first);
-	write_between(out, "<td class=\"word held\">",
-		      first ? first : report_bound_words(&f->place, words, sizeof(words)), "</td>");
+	char *text = NULL, *held_by = NULL;
+	struct rf_error *error = report_reasons_text(view, f, &text, &held_by);
+	write_between(out, "<td class=\"word held\">", held_by ? held_by : "–", "</td>");
 	free(text);
-	free(first);
+	free(held_by);
 	return error;
 }
 
@@ -137,7 +136,8 @@ static struct rf_error *write_reasons(const struct report_view *view,
 	if (reasons.n_items)
 		write_between(out, "<h3>", f->name, "</h3>\n<ol class=\"why\">\n");
 	for (size_t i = 0; i < reasons.n_items; i++) {
-		write_between(out, "<li>", reasons.items[i].what, "<p class=\"try\"><b>try: </b>");
+		write_between(out, "<li><b>", reasons.items[i].name, "</b>: ");
+		write_between(out, "", reasons.items[i].what, "<p class=\"try\"><b>try: </b>");
 		write_between(out, "", reasons.items[i].try, "</p></li>\n");
 	}
 	if (reasons.n_items)

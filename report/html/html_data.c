@@ -58,11 +58,13 @@ static struct rf_error *put_reasons(struct json_writer *listed, struct json_writ
 	struct reasons reasons = {0};
 	struct rf_error *error = f->n_samples > 0 ? report_reasons(view, f, &reasons) : NULL;
 	const struct reason *first = reasons.n_items ? &reasons.items[0] : NULL;
-	put_text(listed, "held_back_by", first ? first->what : NULL);
+	put_text(listed, "held_back_by", error || !f->time_ns ? NULL : report_held_by(f, &reasons));
+	put_text(listed, "why", first ? first->what : NULL);
 	put_text(listed, "try", first ? first->try : NULL);
 	put_array(out, "reasons");
 	for (size_t i = 0; i < reasons.n_items; i++) {
 		put_array(out, NULL);
+		put_text(out, NULL, reasons.items[i].name);
 		put_text(out, NULL, reasons.items[i].what);
 		put_text(out, NULL, reasons.items[i].try);
 		put_end(out);

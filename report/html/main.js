@@ -73,7 +73,7 @@ class App {
 			element("li", {}, boundMark(f), element("div", {}, element("a", {href: `#f${f.index}`}, shortenMiddle(f.name, 60)),
 				element("span", {class: "note"}, ` ${formatShare(f.share)} of the time, at ${percentText(f)} of its roof, ${boundPhrase(f)}: up to `),
 				element("b", {}, formatSeconds(f.headroom_s)),
-				f.held_back_by ? element("p", {}, heldText(f)) : null,
+				f.why ? element("p", {}, element("b", {}, f.held_back_by || "below its roof"), `: ${whyText(f)}`) : null,
 				f.try ? element("p", {class: "try"}, element("b", {}, "try: "), f.try) : null)))));
 	}
 
@@ -206,7 +206,7 @@ class App {
 		this.tooltip.replaceChildren(element("b", {}, shortenMiddle(f.name, 60)), element("span", {}, `${formatSeconds(f.time_s)} · ${formatShare(f.share)} of the time`),
 			element("span", {}, point.place.strip ? `${rateText(f)}, roof ${significant(f.roof)}` :
 				`${significant(point.place.y)} ${PLANES[plane].unit} at ${intensityText(point.place.x)} ${PLANES[plane].per} per byte`),
-			element("span", {}, `${boundPhrase(f)}, at ${percentText(f)} of its roof`), element("span", {}, shortenMiddle(heldText(f), 160)));
+			element("span", {}, `${boundPhrase(f)}, at ${percentText(f)} of its roof`), element("span", {}, shortenMiddle(whyText(f), 160)));
 		const x = Math.min(event.pageX + 14, document.documentElement.scrollWidth - this.tooltip.offsetWidth - 8);
 		this.tooltip.style.left = `${Math.max(8, x)}px`;
 		this.tooltip.style.top = `${event.pageY + 16}px`;

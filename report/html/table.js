@@ -46,17 +46,17 @@ function percentText(f) {
 	const percent = 100 / f.distance;
 	if (f.above_roof)
 		return `${Math.max(101, Math.ceil(percent))} %!`;
-	return percent < 0.05 ? "<0.1 %" : percent < 9.95 ? `${percent.toFixed(1)} %` : `${Math.min(100, Math.round(percent))} %`;
+	return percent < 1 ? `${Number(Math.max(0.01, percent).toPrecision(1))} %` : `${Math.min(100, Math.round(percent))} %`;
 }
 
-/* The first reason without what it could save, which has a column of its own; else what binds it. */
-function heldText(f) {
-	return f.held_back_by ? f.held_back_by.replace(/ \(up to [^()]* s\)$/, "") : f.time_s > 0 ? BOUNDS[boundOf(f)].means : "";
+/* The first reason without what it could save, which stands beside it; else what binds it. */
+function whyText(f) {
+	return f.why ? f.why.replace(/ \(up to [^()]* s\)$/, "") : f.time_s > 0 ? BOUNDS[boundOf(f)].means : "";
 }
 
 function heldCell(f) {
-	const text = heldText(f);
-	return element("td", {class: "word held", title: `${boundPhrase(f)}: ${text}`}, element("div", {}, boundMark(f), element("span", {}, shortenMiddle(text, 220))));
+	return element("td", {class: "word held", title: `${boundPhrase(f)}: ${whyText(f)}`},
+		element("div", {}, boundMark(f), element("span", {}, f.held_back_by || DASH)));
 }
 
 function shareCell(share) {
@@ -78,7 +78,7 @@ const COLUMNS = [
 	{key: "name", title: "function", text: true, first: "up", value: f => f.name.toLowerCase(), cell: nameCell},
 	{key: "rate", title: "speed", value: f => f.point_unit === "GFLOP/s" ? f.point : known(f.point) ? f.point * 1e-6 : null, show: rateText},
 	{key: "distance", title: "% of roof", help: "its speed, of the most that its roof allows", value: f => known(f.distance) ? 1 / f.distance : null, show: percentText},
-	{key: "bound", title: "held back by", text: true, first: "up", value: f => `${boundOf(f)} ${heldText(f)}`, cell: heldCell},
+	{key: "bound", title: "held back by", text: true, first: "up", value: f => `${boundOf(f)} ${f.held_back_by || ""}`, cell: heldCell},
 	{key: "headroom", title: "could save", help: "time that code at its roof would save", value: f => f.headroom_s, show: f => formatSeconds(f.headroom_s)},
 	{key: "before", title: "before", compare: true, help: "time in the earlier profile", value: f => f.before ? f.before.time_s : null,
 		show: f => f.before ? formatSeconds(f.before.time_s) : "new"},

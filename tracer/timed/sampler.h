@@ -62,10 +62,10 @@ struct sampler {
 	sampler_drain_fn *drain;
 	void *drain_context;
 	bool tells_switches; /* there are records of all switches between threads */
-	/* A counter has samples of a software event.  The kernel describes a fault to all events by one
-	 * record: where two of them take a sample of it, one is lost. */
+	/* A counter has samples of a software event.  The kernel describes a fault to all events by
+	 * one record: where two of them take a sample of it, one is lost. */
 	bool skips_faults;
-	bool skips_kernel;   /* ticks in the kernel are not told; waits are looked at instead */
+	bool skips_kernel; /* ticks in the kernel are not told; waits are looked at instead */
 	/* when the program was let go, before its execve, and when its end was seen; 0: not known
 	 */
 	uint64_t release_ns, end_ns;

@@ -166,10 +166,11 @@ static bool find_key(struct kept_key *key)
 	if (file)
 		fclose(file);
 	if (known)
-		*key = (struct kept_key){.path = SYMBOLS,
-					 .build_id = "",
-					 .stamp = file_stamp_of_image(boot, strlen(boot)),
-					 .kind = KEPT_KERNEL};
+		*key = (struct kept_key){
+			.path = "[kernel]", /* a file in /proc is not kept by its name */
+			.build_id = "",
+			.stamp = file_stamp_of_image(boot, strlen(boot)),
+			.kind = KEPT_KERNEL};
 	return known;
 }
 

@@ -155,16 +155,6 @@ static unsigned lines_at(int64_t low, int64_t high)
 	return (unsigned)((uint64_t)(high - 1) / CACHE_LINE - (uint64_t)low / CACHE_LINE) + 1;
 }
 
-/* Whether any byte of a group at a constant address is in a simulated class. */
-static bool is_sampled(const struct trace_config *config, int64_t low, int64_t high)
-{
-	for (uint64_t line = (uint64_t)low / CACHE_LINE; line <= (uint64_t)(high - 1) / CACHE_LINE;
-	     line++)
-		if (config->classes >> line % CACHE_CLASSES & 1)
-			return true;
-	return false;
-}
-
 static uint32_t word_of(const struct group *group, uint32_t number)
 {
 	const uint32_t span = (uint32_t)((group->high - group->low + 7) / 8);
@@ -181,8 +171,6 @@ static struct rf_error *close_group(struct builder *builder, struct group *group
 				    .lines = (uint8_t)(constant ? lines_at(group->low, group->high)
 								: lines_of(group)),
 				    .last = (uint16_t)(group->high - group->low - 1)};
-	if (constant && !is_sampled(builder->config, group->low, group->high))
-		return NULL;
 	for (size_t i = 0; i < group->n; i++)
 		group->members[i].at = (int32_t)(group->members[i].at - group->low);
 	const uint32_t number =

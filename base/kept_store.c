@@ -24,15 +24,33 @@
 /* A file that is used is marked as such once in so many seconds. */
 #define USED_SECONDS 86400
 
-static const struct keep_place place = {"XDG_CACHE_HOME", ".cache", "names of functions"};
+static const struct keep_place place = {"XDG_CACHE_HOME", ".cache",
+					"names of functions and translated code"};
+
+/* What kinds share a directory, and how much of it there is at most. */
+static const struct shelf {
+	const char *name;
+	enum kept_kind first; /* and all up to that of the next one */
+	size_t most_file, most_all;
+} shelves[] = {{"names", 0, KEPT_MOST_FILE, KEPT_MOST_ALL},
+	       {"code", KEPT_CODE, KEPT_MOST_CODE_FILE, KEPT_MOST_CODE_ALL}};
+enum { N_SHELVES = sizeof(shelves) / sizeof(*shelves) };
 
 struct kept_store {
-	char *directory; /* NULL: nothing is kept */
+	char *directories[N_SHELVES]; /* NULL: nothing is kept */
 	struct file_stamp self;
 	pthread_mutex_t lock; /* of what follows */
 	struct rf_error *warning;
-	bool prepared;
+	bool prepared[N_SHELVES];
 };
+
+static size_t shelf_of(enum kept_kind kind)
+{
+	size_t i = N_SHELVES - 1;
+	while (kind < shelves[i].first)
+		i--;
+	return i;
+}
 
 struct kept_store *kept_store_create(void)
 {
@@ -45,8 +63,9 @@ struct kept_store *kept_store_create(void)
 	struct rf_error *homeless = keep_place_directory(&place, &parent);
 	if (!homeless && stat("/proc/self/exe", &status) == 0) {
 		store->self = file_stamp_of(&status);
-		if (asprintf(&store->directory, "%s/names", parent) < 0)
-			store->directory = NULL;
+		for (size_t i = 0; i < N_SHELVES; i++)
+			if (asprintf(&store->directories[i], "%s/%s", parent, shelves[i].name) < 0)
+				store->directories[i] = NULL;
 	}
 	rf_error_destroy(homeless);
 	free(parent);
@@ -59,7 +78,8 @@ void kept_store_destroy(struct kept_store *store)
 		return;
 	rf_error_destroy(store->warning);
 	pthread_mutex_destroy(&store->lock);
-	free(store->directory);
+	for (size_t i = 0; i < N_SHELVES; i++)
+		free(store->directories[i]);
 	free(store);
 }
 
@@ -121,14 +141,14 @@ bool file_stamp_is_settled(const struct file_stamp *stamp)
 /* /proc/PID/fd and the like mean another file tomorrow. */
 static bool can_be_kept(const struct kept_store *store, const struct kept_key *key)
 {
-	return store->directory && strncmp(key->path, "/proc/", 6) != 0;
+	return store->directories[shelf_of(key->kind)] && strncmp(key->path, "/proc/", 6) != 0;
 }
 
 /* By the path alone: what is kept of a file that is built anew takes the place of the older. */
 static char *path_of(const struct kept_store *store, const struct kept_key *key)
 {
 	char *path;
-	return asprintf(&path, "%s/%016llx", store->directory,
+	return asprintf(&path, "%s/%016llx", store->directories[shelf_of(key->kind)],
 			(unsigned long long)(rf_hash(key->path, strlen(key->path)) + key->kind)) < 0
 		       ? NULL
 		       : path;
@@ -140,11 +160,20 @@ struct head {
 	uint64_t version, checksum; /* of all that follows */
 };
 
-/* What follows it; then path and build id, and what is kept. */
+/* What follows it; then path and build id, and what is kept, which may be used where it is. */
 struct origin {
 	struct file_stamp self, module;
 	uint64_t kind, path_size, build_id_size;
 };
+#define ALIGNMENT 16
+
+/* How many bytes stand between the texts and what is kept. */
+static size_t padding_of(const struct origin *origin)
+{
+	return -(sizeof(struct head) + sizeof(*origin) + origin->path_size +
+		 origin->build_id_size) &
+	       (ALIGNMENT - 1);
+}
 
 struct cursor {
 	const char *at, *end;
@@ -176,6 +205,7 @@ static int parse(const struct kept_store *store, const struct kept_key *key, str
 {
 	struct head head;
 	struct origin origin;
+	char padding[ALIGNMENT];
 	if (!take(cursor, &head, sizeof(head)))
 		return IS_BROKEN;
 	if (head.version != KEPT_VERSION)
@@ -186,7 +216,8 @@ static int parse(const struct kept_store *store, const struct kept_key *key, str
 	return is_same(&origin.self, &store->self) && is_same(&origin.module, &key->stamp) &&
 			       origin.kind == key->kind &&
 			       take_same(cursor, key->path, origin.path_size) &&
-			       take_same(cursor, key->build_id, origin.build_id_size)
+			       take_same(cursor, key->build_id, origin.build_id_size) &&
+			       take(cursor, padding, padding_of(&origin))
 		       ? HOLDS
 		       : IS_OLD;
 }
@@ -201,11 +232,10 @@ static void mark_used(int fd)
 }
 
 /* The bytes of a file, heap; NULL: it has too many, or they cannot be read. */
-static char *read_whole(int fd, size_t *size)
+static char *read_whole(int fd, size_t most, size_t *size)
 {
 	struct stat status;
-	if (fstat(fd, &status) != 0 || status.st_size <= 0 ||
-	    (uint64_t)status.st_size > KEPT_MOST_FILE)
+	if (fstat(fd, &status) != 0 || status.st_size <= 0 || (uint64_t)status.st_size > most)
 		return NULL;
 	char *bytes = malloc((size_t)status.st_size);
 	for (*size = 0; bytes && *size < (size_t)status.st_size;) {
@@ -229,7 +259,7 @@ bool kept_store_load(struct kept_store *store, const struct kept_key *key, struc
 	if (refusal)
 		warn(store, path, refusal);
 	if (fd >= 0) {
-		bytes = read_whole(fd, &size);
+		bytes = read_whole(fd, shelves[shelf_of(key->kind)].most_file, &size);
 		struct cursor cursor = {bytes, bytes + size};
 		state = bytes ? parse(store, key, &cursor) : IS_BROKEN;
 		*out = (struct kept_bytes){bytes, cursor.at, (size_t)(cursor.end - cursor.at)};
@@ -264,20 +294,22 @@ static char *compose(const struct kept_store *store, const struct kept_key *key,
 				      .kind = key->kind,
 				      .path_size = strlen(key->path),
 				      .build_id_size = strlen(key->build_id)};
-	*size = sizeof(origin) + origin.path_size + origin.build_id_size + n_bytes;
+	const size_t padding = padding_of(&origin);
+	*size = sizeof(origin) + origin.path_size + origin.build_id_size + padding + n_bytes;
 	char *content = malloc(*size), *to = content;
 	if (!content)
 		return NULL;
 	to = mempcpy(to, &origin, sizeof(origin));
 	to = mempcpy(to, key->path, origin.path_size);
 	to = mempcpy(to, key->build_id, origin.build_id_size);
-	memcpy(to, bytes, n_bytes);
+	memset(to, 0, padding);
+	memcpy(to + padding, bytes, n_bytes);
 	return content;
 }
 
 static void write_file(const char *path, const char *bytes, size_t size)
 {
-	const struct whole_file_wish wish = {path, "cannot keep names in", NULL,
+	const struct whole_file_wish wish = {path, "cannot keep", NULL,
 					     WHOLE_FILE_REGULAR | WHOLE_FILE_PRIVATE |
 						     WHOLE_FILE_UNSYNCED};
 	const struct head head = {KEPT_VERSION, rf_hash(bytes, size)};
@@ -316,11 +348,11 @@ static uint64_t look_through(DIR *directory, char *oldest, size_t room)
 	return sum;
 }
 
-static void remove_oldest(const char *path)
+static void remove_oldest(const char *path, size_t most)
 {
 	DIR *directory = opendir(path);
 	char oldest[32];
-	while (directory && look_through(directory, oldest, sizeof(oldest)) > KEPT_MOST_ALL)
+	while (directory && look_through(directory, oldest, sizeof(oldest)) > most)
 		if (unlinkat(dirfd(directory), oldest, 0) != 0)
 			break;
 	if (directory)
@@ -328,15 +360,15 @@ static void remove_oldest(const char *path)
 }
 
 /* Whether the directory is there, made now if it has to be. */
-static bool prepare(struct kept_store *store)
+static bool prepare(struct kept_store *store, size_t shelf)
 {
 	pthread_mutex_lock(&store->lock);
-	if (!store->prepared) {
-		struct rf_error *error = keep_place_prepare(&place, store->directory);
-		store->prepared = !error;
+	if (!store->prepared[shelf]) {
+		struct rf_error *error = keep_place_prepare(&place, store->directories[shelf]);
+		store->prepared[shelf] = !error;
 		rf_error_destroy(error);
 	}
-	const bool prepared = store->prepared;
+	const bool prepared = store->prepared[shelf];
 	pthread_mutex_unlock(&store->lock);
 	return prepared;
 }
@@ -346,12 +378,13 @@ void kept_store_save(struct kept_store *store, const struct kept_key *key, const
 {
 	if (!can_be_kept(store, key) || !file_stamp_is_settled(&key->stamp))
 		return;
-	char *path = prepare(store) ? path_of(store, key) : NULL;
+	const size_t shelf = shelf_of(key->kind);
+	char *path = prepare(store, shelf) ? path_of(store, key) : NULL;
 	size_t size = 0;
 	char *content = path ? compose(store, key, bytes, n_bytes, &size) : NULL;
-	if (content && size + sizeof(struct head) <= KEPT_MOST_FILE) {
+	if (content && size + sizeof(struct head) <= shelves[shelf].most_file) {
 		write_file(path, content, size);
-		remove_oldest(store->directory);
+		remove_oldest(store->directories[shelf], shelves[shelf].most_all);
 	}
 	free(content);
 	free(path);

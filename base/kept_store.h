@@ -1,6 +1,6 @@
-/* What was read of modules' files, kept between runs: a file for each module and kind in
- * $XDG_CACHE_HOME/rfprof/names.  What is kept holds as long as the module's file and rfprof itself
- * are the same; it is then what reading the file again would give. */
+/* What was read of modules' files, or made of them, kept between runs: a file for each module and
+ * kind in $XDG_CACHE_HOME/rfprof/names, or …/code.  What is kept holds as long as the module's file
+ * and rfprof itself are the same; it is then what reading the file again would give. */
 #pragma once
 
 #include "base/error.h"
@@ -11,9 +11,11 @@
 #include <sys/stat.h>
 
 /* More is not kept: of one module, and of all together (then those go that were not used for the
- * longest time). */
+ * longest time); and the same of translated code. */
 #define KEPT_MOST_FILE ((size_t)16 << 20)
 #define KEPT_MOST_ALL ((size_t)64 << 20)
+#define KEPT_MOST_CODE_FILE ((size_t)128 << 20)
+#define KEPT_MOST_CODE_ALL ((size_t)512 << 20)
 
 struct kept_store;
 /* Keeps nothing where the user has no home directory.  NULL: no memory.  Threads may share one. */
@@ -43,6 +45,11 @@ enum kept_kind {
 	KEPT_CALL_SITES,
 	KEPT_ROOFS,  /* of no module, but of the file of roofs */
 	KEPT_KERNEL, /* of the kernel, by its start */
+	/* what was translated of a program and its libraries (tracer/stock): */
+	KEPT_CODE,            /* counted */
+	KEPT_CODE_TRACED,     /* with accesses checked, of some classes */
+	KEPT_CODE_TRACED_ALL, /* of all */
+	KEPT_CODE_PLAIN,      /* the second copy of a traced program's */
 };
 
 struct kept_key {
@@ -51,7 +58,8 @@ struct kept_key {
 	enum kept_kind kind;
 };
 
-/* What is kept under a key: `size` bytes at `bytes`, which live as long as `file`, heap. */
+/* What is kept under a key: `size` bytes at `bytes`, which are aligned to 16 and live as long as
+ * `file`, heap. */
 struct kept_bytes {
 	char *file;
 	const char *bytes;

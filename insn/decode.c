@@ -156,6 +156,11 @@ unsigned decode_used_registers(const struct decoded *insn)
 	return used;
 }
 
+uint64_t decode_version(void)
+{
+	return ZydisGetVersion();
+}
+
 bool decode_mask_is_here(const struct work *work)
 {
 	if (work->units == UNITS_VMASK)

@@ -37,6 +37,9 @@ void decode_instruction(const uint8_t *bytes, size_t size, uint64_t pc, struct d
 /* The same by Zydis alone. */
 void decode_any(const uint8_t *bytes, size_t size, uint64_t pc, struct decoded *out);
 
+/* Which Zydis decodes: another one may see other instructions. */
+uint64_t decode_version(void);
+
 /* The general registers (bit n: number n) that the instruction reads or writes, as a whole or in
  * part, for addresses too.  All of them when it cannot be decoded. */
 unsigned decode_used_registers(const struct decoded *insn);

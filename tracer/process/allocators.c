@@ -245,7 +245,8 @@ static void ask(struct kept_store *kept, struct known_file *known, int fd)
 			       .kind = KEPT_ALLOCATORS};
 	if (fstat(fd, &status) == 0)
 		key.stamp = file_stamp_of(&status);
-	if (kept && load(kept, &key, known))
+	known->is_whole = kept && load(kept, &key, known);
+	if (known->is_whole)
 		return;
 	read_in_child(known, fd);
 	if (kept && known->is_whole && !known->trouble)
@@ -253,6 +254,14 @@ static void ask(struct kept_store *kept, struct known_file *known, int fd)
 }
 
 /* ---- for others ---- */
+
+bool allocator_files_all_read(const struct allocator_files *files)
+{
+	bool all = true;
+	for (size_t i = 0; i < files->n_items; i++)
+		all &= files->items[i].is_whole && !files->items[i].trouble;
+	return all;
+}
 
 void allocator_files_note_unread(const struct allocator_files *files, struct profile *profile)
 {

@@ -50,5 +50,7 @@ void allocator_files_destroy(struct allocator_files *files);
  * the first call for it, by a child, unless what they say is kept. */
 int allocator_files_find(struct allocator_files *files, const struct module_file *file,
 			 uint64_t vaddr);
+/* Whether none of the files that were asked for could not be read. */
+bool allocator_files_all_read(const struct allocator_files *files);
 /* Notes in the profile which files could not be read. */
 void allocator_files_note_unread(const struct allocator_files *files, struct profile *profile);

@@ -3,12 +3,12 @@
 #include "tracer/target/copies.h"
 
 #include "base/clock.h"
+#include "tracer/stock/stock.h"
 #include "tracer/target/entry_table.h"
 #include "tracer/target/slots.h"
 #include "tracer/target/windows.h"
 #include "tracer/translate/derive.h"
 #include "tracer/translate/inherit.h"
-#include "tracer/translate/stock.h"
 
 #include <stdlib.h>
 
@@ -17,11 +17,6 @@
 
 /* ---- what other processes have translated ---- */
 
-static uint64_t key_of(const struct target *target, enum copy copy)
-{
-	return target->program ^ (copy == COPY_PLAIN ? 1ull << 63 : 0);
-}
-
 /* Nobody else knows a new target, and copying takes time: then the lock is not held.  Into the
  * second copy the server may look at any time. */
 void copies_inherit(struct target *target, enum copy copy)
@@ -29,7 +24,7 @@ void copies_inherit(struct target *target, enum copy copy)
 	if (!target->stock || !target->program)
 		return;
 	pthread_mutex_lock(target->lock);
-	struct kept_code *kept = stock_find(target->stock, key_of(target, copy));
+	struct kept_code *kept = stock_find(target->stock, target->program, &target->copies[copy]);
 	if (copy == COPY_FIRST) {
 		stock_add_image(target->stock);
 		pthread_mutex_unlock(target->lock);
@@ -45,9 +40,9 @@ void copies_keep(struct target *target)
 {
 	if (!target->stock || !target->program || target->native || target->overwritten)
 		return;
-	stock_keep(target->stock, key_of(target, COPY_FIRST), &target->copies[COPY_FIRST]);
+	stock_keep(target->stock, target->program, &target->copies[COPY_FIRST]);
 	if (target->has_plain)
-		stock_keep(target->stock, key_of(target, COPY_PLAIN), &target->copies[COPY_PLAIN]);
+		stock_keep(target->stock, target->program, &target->copies[COPY_PLAIN]);
 }
 
 /* ---- changes ---- */

@@ -9,7 +9,7 @@
 #include "tracer/target/target.h"
 
 /* A copy that has nothing yet, but its memory, gets what is kept of the program
- * (translate/stock.h). */
+ * (stock/stock.h). */
 void copies_inherit(struct target *target, enum copy copy);
 /* The target is gone, but for its memory: keeps what its copies have.  The lock is held by the
  * caller. */

@@ -3,6 +3,8 @@
 #include "tracer/target/counted_run.h"
 
 #include "base/clock.h"
+#include "tracer/process/allocators.h"
+#include "tracer/stock/stock.h"
 #include "tracer/target/births.h"
 #include "tracer/target/images.h"
 #include "tracer/target/inject.h"
@@ -11,7 +13,6 @@
 #include "tracer/target/shared_memory.h"
 #include "tracer/target/stops.h"
 #include "tracer/target/target_create.h"
-#include "tracer/translate/stock.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -431,7 +432,7 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 	run->main_pid = launch->pid;
 	struct rf_error *error =
 		run->traffic.trace ? drain_create(&run->traffic, run->profile, &run->drain) : NULL;
-	run->stock = stock_create();
+	run->stock = stock_create(run->traffic.kept, run->profile);
 	const double native_s = run->traffic.native_s;
 	if (run->drain && run->traffic.slowdown > 1 && (!native_s || native_s > WINDOWS_FROM_S))
 		run->windows = windows_create(run->traffic.slowdown, run->traffic.native_s);
@@ -449,6 +450,8 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 	for (size_t i = 0; i < run->n_targets; i++)
 		if (!run->targets[i]->finished)
 			images_retire(run, run->targets[i]);
+	if (run->stock && (!run->drain || allocator_files_all_read(drain_allocators(run->drain))))
+		stock_close(run->stock);
 	drain_finish(run->drain);
 	*status = run->status;
 	return NULL;
@@ -480,6 +483,8 @@ void counted_run_destroy(struct counted_run *run)
 		target_destroy(run->targets[i]);
 	drain_destroy(run->drain);
 	windows_destroy(run->windows);
+	if (run->stock)
+		stock_save(run->stock);
 	stock_destroy(run->stock);
 	module_files_destroy(run->files);
 	pthread_mutex_destroy(&run->lock);

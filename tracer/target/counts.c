@@ -58,7 +58,9 @@ static struct rf_error *collect_blocks(struct target *target, enum copy copy,
 					 ? NULL
 					 : rf_error_no_memory();
 	for (size_t i = 0; !error && i < cache->n_blocks; i++) {
-		if (executions[i] <= 0)
+		/* code that was inherited and is not used has no bytes, whatever is in its counters
+		 */
+		if (executions[i] <= 0 || !cache->blocks[i].bytes)
 			continue;
 		target->untraced += (double)executions[i] * cache->blocks[i].n_untraced;
 		error = add_whole(target, &cache->blocks[i], thread, copy, executions[i]);

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "tracer/stock/stock.h"
 #include "tracer/target/copies.h"
 #include "tracer/target/counts.h"
 #include "tracer/target/requests.h"
@@ -11,10 +12,8 @@
 #include "tracer/target/slots.h"
 #include "tracer/translate/inherit.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
-#include <sys/stat.h>
 
 /* More would translate more that never runs: 400 took python3 a third more time to start, and made
  * nothing faster that runs for long.  Fewer would ask more often. */
@@ -191,17 +190,6 @@ static struct target *new_target(pid_t tid, struct profile *profile, struct drai
 	return target;
 }
 
-/* The file that a process runs; 0: not known. */
-static uint64_t program_key(pid_t pid)
-{
-	char path[64];
-	struct stat status;
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	if (stat(path, &status) < 0)
-		return 0;
-	return (uint64_t)status.st_dev << 40 ^ status.st_ino ?: 1;
-}
-
 struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
 			       struct drain *drain, struct stock *stock, pthread_mutex_t *lock,
 			       struct target **out)
@@ -224,7 +212,9 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 	target->memory.allocators = target->drain ? drain_allocators(target->drain) : NULL;
 	program_memory_refresh(&target->memory);
 	target->stock = stock;
-	target->program = program_key(tid);
+	pthread_mutex_lock(lock);
+	target->program = stock ? stock_program(stock, tid) : 0;
+	pthread_mutex_unlock(lock);
 	copies_inherit(target, COPY_FIRST);
 	pthread_mutex_lock(lock);
 	enter(target, tid);

@@ -34,5 +34,5 @@ struct traffic_options {
 	double slowdown;
 	double native_s;         /* what the program takes natively; 0: not known */
 	bool cache_prefetch;     /* a miss brings the next line, too */
-	struct kept_store *kept; /* what was read of files, or NULL: nothing is kept */
+	struct kept_store *kept; /* of earlier runs, or NULL: nothing is kept */
 };

@@ -27,8 +27,9 @@ bool inherit_suits(const struct translator *translator, const struct kept_code *
 	const struct trace_config *trace = translator->trace;
 	const struct code_cache *cache = &translator->cache;
 	bool suits = cache->n_arenas == kept->cache.n_arenas &&
-		     translator->batch_insns == kept->batch_insns && kept->is_traced == !!trace &&
-		     (!trace || trace->classes == kept->classes);
+		     translator->batch_insns == kept->batch_insns &&
+		     translator->is_plain == kept->is_plain && kept->is_traced == !!trace &&
+		     (!trace || (trace->classes == UINT64_MAX) == kept->traces_all);
 	for (int i = 0; suits && i < cache->n_arenas; i++)
 		suits = cache->arenas[i].size == kept->cache.arenas[i].size;
 	return suits;
@@ -133,7 +134,7 @@ void inherit_all(struct translator *translator, struct kept_code *kept)
 	for (int i = 0; i < cache->n_arenas && ok; i++)
 		settle_arena(cache, &kept->cache, i);
 	if (translator->trace && ok)
-		ok = trace_config_lend(translator->trace, kept->groups, kept->n_groups,
+		ok = trace_config_lend(translator->trace, kept->groups, (uint32_t)kept->n_groups,
 				       kept->n_numbers);
 	for (size_t i = 0; i < cache->n_blocks && ok; i++) {
 		cache->blocks[i].stale = true;

@@ -195,31 +195,45 @@ static void add_runs(struct taking *taking, uint8_t module, size_t *cap)
 	free(pages);
 }
 
-/* Where the kept copy of the code at pc is. */
-static uint8_t *code_at(const struct kept_code *kept, uint8_t module, uint64_t pc)
+/* Where the kept copy of a block's code is; NULL: there is none. */
+static uint8_t *bytes_of(const struct kept_code *kept, size_t module,
+			 const struct code_block *block)
 {
-	const struct kept_run *runs = &kept->runs[kept->of_runs.begin[module]];
+	const struct kept_run *runs = kept->runs + kept->of_runs.begin[module];
 	const size_t n = kept->of_runs.begin[module + 1] - kept->of_runs.begin[module];
-	const struct kept_run *run = &runs[rf_search(n, i, runs[i].start <= pc) - 1];
-	assert(pc >= run->start && pc < run->start + run->size);
-	return kept->code + run->at + (pc - run->start);
+	const size_t before = rf_search(n, i, runs[i].start <= block->pc);
+	const struct kept_run *run = before ? &runs[before - 1] : NULL;
+	if (!run || block->pc + block->size > run->start + run->size)
+		return NULL;
+	return kept->code + run->at + (block->pc - run->start);
+}
+
+bool kept_code_find_bytes(struct kept_code *kept)
+{
+	const struct by_module *by = &kept->of_blocks;
+	for (size_t i = 0; i < kept->cache.n_blocks; i++) /* those that were forgotten have none */
+		kept->cache.blocks[i].bytes = NULL;
+	for (size_t m = 0; m < kept->n_modules; m++)
+		for (size_t i = by->begin[m]; i < by->begin[m + 1]; i++) {
+			struct code_block *block = &kept->cache.blocks[by->numbers[i]];
+			block->bytes = bytes_of(kept, m, block);
+			if (!block->bytes)
+				return false;
+		}
+	return true;
 }
 
 static void take_code(struct taking *taking)
 {
 	struct kept_code *kept = taking->kept;
-	const struct by_module *by = &kept->of_blocks;
 	size_t cap = 0;
 	for (uint8_t m = 0; m < KEPT_MODULES; m++) {
 		if (m < kept->n_modules)
 			add_runs(taking, m, &cap);
 		kept->of_runs.begin[m + 1] = kept->n_runs;
 	}
-	for (uint8_t m = 0; m < kept->n_modules && !kept->failed; m++)
-		for (size_t i = by->begin[m]; i < by->begin[m + 1]; i++) {
-			struct code_block *block = &kept->cache.blocks[by->numbers[i]];
-			block->bytes = code_at(kept, m, block->pc);
-		}
+	if (!kept->failed && !kept_code_find_bytes(kept))
+		assert(!"code of a block that was not copied");
 	kept->size += kept->n_code;
 }
 
@@ -439,11 +453,12 @@ static void take_groups(struct kept_code *kept, const struct trace_config *trace
 	kept->is_traced = trace;
 	if (!trace)
 		return;
-	kept->classes = trace->classes;
+	kept->traces_all = trace->classes == UINT64_MAX;
 	kept->n_numbers = trace->n_numbers;
 	kept->n_groups = trace->n_groups;
 	for (uint32_t i = 0; i < trace->n_groups; i++)
 		n += trace_config_group(trace, i)->n;
+	kept->n_operands = n;
 	kept->groups = malloc(kept->n_groups * sizeof(*kept->groups) + 1);
 	kept->operands = malloc(n * sizeof(*kept->operands) + 1);
 	kept->failed |= !kept->groups || !kept->operands;
@@ -475,6 +490,7 @@ static bool take(struct taking *taking)
 	struct kept_code *kept = taking->kept;
 	struct code_cache *cache = &kept->cache;
 	kept->batch_insns = taking->translator->batch_insns;
+	kept->is_plain = taking->translator->is_plain;
 	take_lists(kept, &taking->translator->cache);
 	for (int i = 0; i < cache->n_arenas; i++)
 		take_arena(taking, i);
@@ -516,10 +532,8 @@ struct kept_code *kept_code_use(struct kept_code *kept)
 	return kept;
 }
 
-void kept_code_release(struct kept_code *kept)
+static void free_lists(struct kept_code *kept)
 {
-	if (!kept || __atomic_sub_fetch(&kept->n_users, 1, __ATOMIC_SEQ_CST))
-		return;
 	struct by_module *const lists[] = {&kept->of_blocks, &kept->of_links, &kept->of_stubs,
 					   &kept->of_landings, &kept->of_entries};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
@@ -534,5 +548,14 @@ void kept_code_release(struct kept_code *kept)
 	free(kept->entries);
 	free(kept->groups);
 	free(kept->operands);
+}
+
+void kept_code_release(struct kept_code *kept)
+{
+	if (!kept || __atomic_sub_fetch(&kept->n_users, 1, __ATOMIC_SEQ_CST))
+		return;
+	if (!kept->file)
+		free_lists(kept);
+	free(kept->file);
 	free(kept);
 }

@@ -59,17 +59,22 @@ struct kept_code {
 	struct by_module of_runs, of_blocks, of_links, of_stubs, of_landings, of_entries;
 	struct by_module of_fields[MAX_ARENAS];
 	size_t batch_insns;
-	bool is_traced;
-	uint64_t classes; /* that are traced: an operand at a constant address depends on them */
+	bool is_plain, is_traced;
+	bool traces_all; /* all classes: nothing is checked, then, whose address is constant */
 	struct trace_group *groups;
-	uint32_t n_groups, n_numbers;
+	size_t n_groups;
+	uint32_t n_numbers;
 	struct trace_operand *operands; /* of all groups */
-	bool failed;                    /* memory was short */
+	size_t n_operands;
+	char *file;  /* all lists lie in it (tracer/stock/code_file.h); NULL: each is by itself */
+	bool failed; /* memory was short */
 };
 
 /* What a translator has made, or NULL: it cannot be kept, or memory is short.  Its code's memory
  * must be there. */
 struct kept_code *kept_code_take(struct translator *translator);
+/* Finds the bytes of the blocks of all modules in `code`.  False: some are not there. */
+bool kept_code_find_bytes(struct kept_code *kept);
 /* One user more, and one less: the last one frees it.  NULL is allowed. */
 struct kept_code *kept_code_use(struct kept_code *kept);
 void kept_code_release(struct kept_code *kept);

@@ -2,7 +2,9 @@
  * modules and arenas elsewhere, has translated, and a third one, which has all where the heir has
  * it, translates the same for itself.  All that they have made must be the same, byte by byte, and
  * stay the same whatever they are asked for from then on. */
+#include "tests/unit/tracer/stock/same_code.h"
 #include "tests/unit/tracer/translate/lockstep.h"
+#include "tests/unit/tracer/translate/translated_process.h"
 #include "tracer/translate/inherit.h"
 
 #include <criterion/criterion.h>
@@ -11,199 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARENA_SIZE (8u << 20)
 #define ROUNDS 60
 #define ROUNDS_SLOW 1500
 #define REQUESTS 120
-#define MODULES 2
-#define APART (1ull << 36) /* from one module to the next one */
-#define CELLS 0x10000      /* of the tables of returns: modules that move by more have the same */
-
-/* The code of the C library, as this process has it: each module is a copy of it. */
-static struct range code;
-
-struct process {
-	struct translator translator;
-	uint64_t modules[MODULES]; /* their addresses */
-	uint8_t *memory[MODULES];  /* an arena for each */
-};
-
-static uint64_t mix(uint64_t n)
-{
-	n = (n ^ n >> 31) * 0x9e3779b97f4a7c15u;
-	return (n ^ n >> 29) * 0xbf58476d1ce4e5b9u >> 7;
-}
-
-static uint64_t state;
-
-static uint64_t next_random(void)
-{
-	return mix(++state);
-}
-
-static void find_code(void)
-{
-	char line[512], permissions[8];
-	FILE *maps = fopen("/proc/self/maps", "re");
-	cr_assert(maps);
-	while (fgets(line, sizeof(line), maps))
-		if (strstr(line, "libc.so") && !code.start)
-			if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &code.start, &code.end,
-				   permissions) != 3 ||
-			    permissions[2] != 'x')
-				code.start = 0;
-	fclose(maps);
-	cr_assert(code.start);
-}
-
-/* The module of an address, and *offset in it; MODULES: none. */
-static unsigned module_of(const struct process *process, uint64_t pc, uint64_t *offset)
-{
-	unsigned m = 0;
-	while (m < MODULES && pc - process->modules[m] >= code.end - code.start)
-		m++;
-	*offset = m < MODULES ? pc - process->modules[m] : pc;
-	return m;
-}
-
-static size_t read_code(void *context, uint64_t pc, uint8_t *buffer, size_t size, const char **why)
-{
-	uint64_t offset;
-	*why = "none";
-	if (module_of(context, pc, &offset) == MODULES)
-		return 0;
-	const uint64_t left = code.end - code.start - offset;
-	const size_t n = left < size ? left : size;
-	memcpy(buffer, (const void *)(code.start + offset), n);
-	return n;
-}
-
-static void locate(void *context, uint64_t pc, uint32_t *module, uint64_t *offset)
-{
-	*module = 7 + module_of(context, pc, offset);
-}
-
-/* Slots lead to a function of either module. */
-static bool value(void *context, uint64_t address, uint64_t *out)
-{
-	const struct process *process = context;
-	unsigned m = 0; /* data lies behind the code */
-	while (m + 1 < MODULES && address - process->modules[m] >= APART / 4)
-		m++;
-	const uint64_t place = mix(address - process->modules[m] + m);
-	*out = process->modules[place % MODULES] + (place >> 8) % (code.end - code.start);
-	return true;
-}
-
-/* Some of the code is that of allocators. */
-static int allocator(void *context, uint64_t pc)
-{
-	uint64_t offset;
-	(void)module_of(context, pc, &offset);
-	const uint64_t place = mix(offset);
-	return place % 50 == 0 ? (int)(place / 400 % 8) : -1;
-}
-
-/* What all processes of a round have. */
-struct setting {
-	uint64_t classes; /* that are traced; 0: nothing is */
-	size_t batch_insns;
-	bool is_far; /* arenas are out of reach of the code */
-};
-
-/* Where the modules and arenas of a process are. */
-struct places {
-	uint64_t modules[MODULES], arenas[MODULES];
-};
-
-static struct places random_places(const struct setting *setting, uint64_t step)
-{
-	struct places places;
-	for (unsigned m = 0; m < MODULES; m++) {
-		const uint64_t shift = next_random() % (1u << 12) * step;
-		const uint64_t size = (code.end - code.start + CELLS) & -(uint64_t)CELLS;
-		places.modules[m] = code.start - m * APART - shift;
-		places.arenas[m] = (places.modules[m] & -4096ull) + size +
-				   (next_random() % 1000 << 12) +
-				   (setting->is_far ? 1ull << 33 : 0);
-	}
-	return places;
-}
-
-static bool is_own(void *context, uint64_t pc)
-{
-	(void)context, (void)pc;
-	return true;
-}
-
-static void open_process(struct process *process, const struct places *places,
-			 const struct setting *setting)
-{
-	*process = (struct process){0};
-	struct translator *translator = &process->translator;
-	translator->source = (struct code_source){.context = process,
-						  .read = read_code,
-						  .locate = locate,
-						  .value = value,
-						  .is_own = is_own,
-						  .allocator = allocator};
-	translator->batch_insns = setting->batch_insns;
-	translator->trace = setting->classes ? trace_config_create(setting->classes) : NULL;
-	translator->quiet = true;
-	for (unsigned m = 0; m < MODULES; m++) {
-		process->modules[m] = places->modules[m];
-		process->memory[m] = aligned_alloc(4096, ARENA_SIZE);
-		cr_assert(process->memory[m]);
-		memset(process->memory[m], 0, ARENA_SIZE);
-		code_cache_add_arena(&translator->cache, places->arenas[m], process->memory[m],
-				     ARENA_SIZE);
-	}
-}
-
-static void close_process(struct process *process)
-{
-	code_cache_deinit(&process->translator.cache);
-	trace_config_destroy(process->translator.trace);
-	inherit_end(&process->translator);
-	free(process->translator.new_entries);
-	for (unsigned m = 0; m < MODULES; m++)
-		free(process->memory[m]);
-}
-
-struct request {
-	unsigned kind, module;
-	uint64_t offset, number;
-};
-
-static struct request random_request(void)
-{
-	return (struct request){(unsigned)(next_random() % 16), (unsigned)(next_random() % MODULES),
-				next_random() % (code.end - code.start), next_random()};
-}
-
-/* Returns what it is answered. */
-static uint64_t ask(struct process *process, const struct request *request)
-{
-	struct translator *translator = &process->translator;
-	uint64_t pc = process->modules[request->module] + request->offset, end = pc + 40;
-	const char *why = NULL;
-	switch (request->kind) {
-	case 0:
-		return translate_entry(translator, pc, &why);
-	case 1:
-		return translate_landing(translator, pc, &why);
-	case 2:
-		return translate_body(translator, pc, &why);
-	case 3:
-		return request->number % 8 ? 0 : translate_invalidate(translator, &pc, end);
-	default:
-		return translator->cache.n_stubs
-			       ? translate_stub(translator,
-						request->number % translator->cache.n_stubs, &pc,
-						&why)
-			       : 0;
-	}
-}
 
 /* ---- comparison ---- */
 
@@ -433,15 +245,15 @@ static void check_entries(struct process *process)
 /* Of all, of some, or of no lines. */
 static uint64_t random_classes(void)
 {
-	const uint64_t classes = next_random() & next_random() & next_random();
-	return next_random() % 4 ? classes : next_random() % 2 ? UINT64_MAX : 0;
+	const uint64_t classes = random_next() & random_next() & random_next();
+	return random_next() % 4 ? classes : random_next() % 2 ? UINT64_MAX : 0;
 }
 
 /* Some of the code has run. */
 static void pretend_runs(struct process *process)
 {
 	for (size_t i = 0; i < process->translator.cache.n_blocks; i++)
-		process->translator.cache.blocks[i].has_row = next_random() % 2;
+		process->translator.cache.blocks[i].has_row = random_next() % 2;
 }
 
 static void wake_all(struct process *heir)
@@ -456,7 +268,8 @@ static void ask_all(struct process *process, const struct request *requests, siz
 		(void)ask(process, &requests[i]);
 }
 
-/* A process at random places that gets what another one has translated; the other one is closed. */
+/* A process at random places that gets what another one has translated, as it is or through a file;
+ * the other one is closed. */
 static void succeed(struct process *heir, struct process *from, const struct places *places,
 		    const struct setting *setting)
 {
@@ -464,6 +277,8 @@ static void succeed(struct process *heir, struct process *from, const struct pla
 	struct kept_code *kept = kept_code_take(&from->translator);
 	cr_assert(kept);
 	close_process(from);
+	if (random_next() % 2)
+		kept = keep_in_file(kept, 0);
 	open_process(heir, places, setting);
 	inherit_all(&heir->translator, kept);
 	kept_code_release(kept);
@@ -477,10 +292,10 @@ static size_t play_round(size_t n, uint64_t step)
 {
 	const struct setting setting = {
 		.classes = random_classes(),
-		.batch_insns = next_random() % 2 ? 400 : 1 + next_random() % 60,
-		.is_far = next_random() % 8 == 0,
+		.batch_insns = random_next() % 2 ? 400 : 1 + random_next() % 60,
+		.is_far = random_next() % 8 == 0,
 	};
-	const unsigned generations = 1 + (unsigned)(next_random() % 3);
+	const unsigned generations = 1 + (unsigned)(random_next() % 3);
 	struct request *requests = calloc(n * (generations + 1), sizeof(*requests));
 	struct process heir, last, fresh;
 	struct places places = random_places(&setting, step);
@@ -521,11 +336,10 @@ Test(inherit, gives_what_a_translation_makes)
 {
 	const int rounds = lockstep_is_slow_run() ? ROUNDS_SLOW : ROUNDS;
 	uint64_t n_inherited = 0;
-	state = lockstep_seed();
-	find_code();
+	random_begin(lockstep_seed());
 	for (int i = 0; i < rounds; i++)
-		n_inherited += play_round(MODULES + next_random() % REQUESTS,
-					  next_random() % 4 ? CELLS : 4096);
+		n_inherited += play_round(MODULES + random_next() % REQUESTS,
+					  random_next() % 4 ? CELLS : 4096);
 	printf("%d rounds (RFPROF_SEED=%" PRIu64 "): %" PRIu64 " blocks inherited\n", rounds,
 	       lockstep_seed(), n_inherited);
 	cr_assert_gt(n_inherited, (uint64_t)rounds * 50);
@@ -536,7 +350,7 @@ Test(inherit, leaves_changed_code_asleep)
 {
 	const struct setting setting = {.batch_insns = 400};
 	struct process first, heir;
-	find_code();
+	random_begin(1);
 	struct places places = random_places(&setting, CELLS);
 	const char *why;
 	open_process(&first, &places, &setting);

@@ -1,0 +1,35 @@
+/* Kept code (tracer/translate/kept_code.h) as the bytes of a file, and back.
+ *
+ * The lists stand in the file as they are in memory, one behind the other, and are used where they
+ * are when it is read.  Only modules have other numbers in each run: the file has their paths and
+ * build ids. */
+#pragma once
+
+#include "base/kept_store.h"
+#include "profile/profile.h"
+#include "tracer/translate/kept_code.h"
+
+/* Which modules the numbers in kept code stand for. */
+struct code_names {
+	struct code_name {
+		uint32_t row;            /* of the profile that it was made with */
+		uint32_t path, build_id; /* where they begin in `texts` */
+	} * items;
+	size_t n_items, cap_items;
+	char *texts; /* each ends with a 0 */
+	size_t n_texts, cap_texts;
+};
+
+/* False: memory is short.  To be freed in any case. */
+bool code_names_take(struct code_names *names, const struct kept_code *kept,
+		     const struct profile *profile);
+void code_names_deinit(struct code_names *names);
+
+/* All of it, heap, with *size; NULL: memory is short. */
+char *code_file_write(const struct kept_code *kept, const struct code_names *names, size_t *size);
+
+/* What was written, with the numbers that its modules have in this profile, to which they are
+ * added.  NULL: it is damaged in some way, or memory is short; no number in it is believed before
+ * it is known to be within bounds.  `file` is taken, and freed, in any case; its bytes are aligned
+ * to 16. */
+struct kept_code *code_file_read(struct kept_bytes *file, struct profile *profile);

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/keep_place.h"
+#include "base/large_memory.h"
 #include "base/trusted_file.h"
 #include "base/whole_file.h"
 
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 /* Raised whenever the layout or the meaning of what is kept changes. */
-#define KEPT_VERSION UINT64_C(0x7266706e616d0003)
+#define KEPT_VERSION UINT64_C(0x7266706e616d0004)
 
 /* Clocks of file systems are coarse; within that time two changes can have one stamp. */
 #define SETTLED_NS INT64_C(2000000000)
@@ -160,6 +161,23 @@ struct head {
 	uint64_t version, checksum; /* of all that follows */
 };
 
+/* Of four parts beside each other, as a step of rf_hash waits for the one before: a file may have a
+ * hundred megabytes. */
+static uint64_t checksum(const char *bytes, size_t size)
+{
+	enum { PARTS = 4 };
+	uint64_t sums[PARTS + 1] = {1, 2, 3, 4}, word;
+	const size_t n = size / (PARTS * sizeof(word));
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < PARTS; k++) {
+			memcpy(&word, bytes + (i * PARTS + k) * sizeof(word), sizeof(word));
+			sums[k] = (sums[k] ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+			sums[k] ^= sums[k] >> 32;
+		}
+	sums[PARTS] = rf_hash(bytes + n * PARTS * sizeof(word), size - n * PARTS * sizeof(word));
+	return rf_hash(sums, sizeof(sums));
+}
+
 /* What follows it; then path and build id, and what is kept, which may be used where it is. */
 struct origin {
 	struct file_stamp self, module;
@@ -210,7 +228,7 @@ static int parse(const struct kept_store *store, const struct kept_key *key, str
 		return IS_BROKEN;
 	if (head.version != KEPT_VERSION)
 		return IS_OLD;
-	if (head.checksum != rf_hash(cursor->at, (size_t)(cursor->end - cursor->at)) ||
+	if (head.checksum != checksum(cursor->at, (size_t)(cursor->end - cursor->at)) ||
 	    !take(cursor, &origin, sizeof(origin)))
 		return IS_BROKEN;
 	return is_same(&origin.self, &store->self) && is_same(&origin.module, &key->stamp) &&
@@ -237,7 +255,7 @@ static char *read_whole(int fd, size_t most, size_t *size)
 	struct stat status;
 	if (fstat(fd, &status) != 0 || status.st_size <= 0 || (uint64_t)status.st_size > most)
 		return NULL;
-	char *bytes = malloc((size_t)status.st_size);
+	char *bytes = large_malloc((size_t)status.st_size);
 	for (*size = 0; bytes && *size < (size_t)status.st_size;) {
 		const ssize_t n = read(fd, bytes + *size, (size_t)status.st_size - *size);
 		if (n <= 0) {
@@ -312,7 +330,7 @@ static void write_file(const char *path, const char *bytes, size_t size)
 	const struct whole_file_wish wish = {path, "cannot keep", NULL,
 					     WHOLE_FILE_REGULAR | WHOLE_FILE_PRIVATE |
 						     WHOLE_FILE_UNSYNCED};
-	const struct head head = {KEPT_VERSION, rf_hash(bytes, size)};
+	const struct head head = {KEPT_VERSION, checksum(bytes, size)};
 	struct whole_file file;
 	struct rf_error *error = whole_file_stream(&wish, &file);
 	if (!error) {

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/assert.h"
+#include "base/large_memory.h"
 #include "tracer/translate/batch.h"
 #include "tracer/translate/landing.h"
 
@@ -39,7 +40,7 @@ bool inherit_suits(const struct translator *translator, const struct kept_code *
 static bool copy_list(void **to, size_t *n, size_t *cap, const void *from, size_t size)
 {
 	*cap = *n + *n / 8 + 16;
-	*to = malloc(*cap * size);
+	*to = large_malloc(*cap * size);
 	if (*to && *n)
 		memcpy(*to, from, *n * size);
 	*n = *to ? *n : 0;

@@ -176,6 +176,12 @@ static bool add_text(struct code_names *names, const char *text, uint32_t *at)
 	return ok;
 }
 
+/* All zero for what is in no file. */
+static struct file_stamp stamp_of(const char *path)
+{
+	return path[0] == '/' ? file_stamp_of_path(path) : (struct file_stamp){0};
+}
+
 bool code_names_take(struct code_names *names, const struct kept_code *kept,
 		     const struct profile *profile)
 {
@@ -188,10 +194,12 @@ bool code_names_take(struct code_names *names, const struct kept_code *kept,
 	bool ok = !rows.failed;
 	for (uint32_t i = 0; i < rows.n && ok; i++) {
 		struct code_name name = {.row = i};
-		if (rows.of[i])
-			ok = add_text(names, profile->modules[i].path, &name.path) &&
-			     add_text(names, profile->modules[i].build_id, &name.build_id) &&
-			     rf_array_push(names->items, names->n_items, names->cap_items, name);
+		if (!rows.of[i])
+			continue;
+		name.stamp = stamp_of(profile->modules[i].path);
+		ok = add_text(names, profile->modules[i].path, &name.path) &&
+		     add_text(names, profile->modules[i].build_id, &name.build_id) &&
+		     rf_array_push(names->items, names->n_items, names->cap_items, name);
 	}
 	free(rows.of);
 	return ok;
@@ -211,6 +219,17 @@ static bool check_names(const struct code_names *names)
 		ok = names->items[i].row < MOST_ROWS && names->items[i].path < names->n_texts &&
 		     names->items[i].build_id < names->n_texts;
 	return ok;
+}
+
+/* Code is compared where it is used; what else was looked at, such as symbols, is not. */
+static bool names_hold(const struct code_names *names)
+{
+	bool same = true;
+	for (size_t i = 0; i < names->n_items && same; i++) {
+		const struct file_stamp now = stamp_of(names->texts + names->items[i].path);
+		same = memcmp(&now, &names->items[i].stamp, sizeof(now)) == 0;
+	}
+	return same;
 }
 
 static void rename_row(void *context, uint32_t *module)
@@ -300,7 +319,7 @@ static bool settle(struct kept_code *kept)
 	return next == kept->n_operands;
 }
 
-struct kept_code *code_file_read(struct kept_bytes *file, struct profile *profile)
+struct kept_code *code_file_read(struct kept_bytes *file, struct profile *profile, bool *broken)
 {
 	struct kept_code *kept = calloc(1, sizeof(*kept));
 	struct code_names names = {0}; /* they lie in the file */
@@ -308,6 +327,7 @@ struct kept_code *code_file_read(struct kept_bytes *file, struct profile *profil
 				.list = take_list,
 				.at = (uint8_t *)file->bytes,
 				.end = (uint8_t *)file->bytes + file->size};
+	*broken = false;
 	if (!kept) {
 		free(file->file);
 		return NULL;
@@ -316,9 +336,9 @@ struct kept_code *code_file_read(struct kept_bytes *file, struct profile *profil
 	kept->n_users = 1;
 	kept->file = file->file;
 	kept->size = file->size;
-	if (!walker.failed && walker.at == walker.end && settle(kept) && code_check(kept) &&
-	    check_names(&names) && kept_code_find_bytes(kept) &&
-	    rename_modules(kept, &names, profile))
+	*broken = walker.failed || walker.at != walker.end || !settle(kept) || !code_check(kept) ||
+		  !check_names(&names) || !kept_code_find_bytes(kept);
+	if (!*broken && names_hold(&names) && rename_modules(kept, &names, profile))
 		return kept;
 	kept_code_release(kept);
 	return NULL;

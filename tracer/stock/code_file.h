@@ -14,6 +14,7 @@ struct code_names {
 	struct code_name {
 		uint32_t row;            /* of the profile that it was made with */
 		uint32_t path, build_id; /* where they begin in `texts` */
+		struct file_stamp stamp; /* of the file at that path */
 	} * items;
 	size_t n_items, cap_items;
 	char *texts; /* each ends with a 0 */
@@ -29,7 +30,7 @@ void code_names_deinit(struct code_names *names);
 char *code_file_write(const struct kept_code *kept, const struct code_names *names, size_t *size);
 
 /* What was written, with the numbers that its modules have in this profile, to which they are
- * added.  NULL: it is damaged in some way, or memory is short; no number in it is believed before
- * it is known to be within bounds.  `file` is taken, and freed, in any case; its bytes are aligned
- * to 16. */
-struct kept_code *code_file_read(struct kept_bytes *file, struct profile *profile);
+ * added.  NULL: a module's file is another one now, or memory is short; or (*broken) it is damaged
+ * in some way: no number in it is believed before it is known to be within bounds.  `file` is
+ * taken, and freed, in any case. */
+struct kept_code *code_file_read(struct kept_bytes *file, struct profile *profile, bool *broken);

@@ -187,11 +187,12 @@ static void load(struct stock *stock, uint64_t program, enum kept_kind kind)
 	struct stocked new = {.program = program, .kind = kind};
 	struct kept_key key;
 	struct kept_bytes file;
+	bool broken = false;
 	if (!key_of(stock, program, kind, &key))
 		return;
 	if (kept_store_load(stock->store, &key, &file)) {
-		new.code = code_file_read(&file, stock->profile);
-		if (!new.code)
+		new.code = code_file_read(&file, stock->profile, &broken);
+		if (broken)
 			kept_store_is_broken(stock->store, &key);
 		new.n_blocks = new.code ? new.code->of_blocks.begin[KEPT_MODULES] : 0;
 	}

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define REQUESTS 60
 #define FILES 6
@@ -86,9 +87,41 @@ Test(code_file, is_refused_when_it_is_cut)
 	for (unsigned i = 0; i < 200; i++) {
 		struct kept_bytes file =
 			copy_of(bytes, i < 100 ? size - 1 - i : random_next() % size);
-		cr_assert_null(code_file_read(&file, profile));
+		bool broken;
+		cr_assert_null(code_file_read(&file, profile, &broken));
+		cr_assert(broken);
 	}
 	free(bytes);
+	profile_destroy(profile);
+}
+
+/* A module whose file is another one may have other symbols, even where its code is the same. */
+Test(code_file, does_not_hold_when_a_module_has_changed)
+{
+	char path[] = "/tmp/rfprof-module-XXXXXX";
+	const int fd = mkstemp(path);
+	struct profile *profile = profile_with_modules(0);
+	struct code_names names;
+	bool broken;
+	size_t size;
+	random_begin(lockstep_seed());
+	struct kept_code *kept = random_code(&settings[0]);
+	free(profile->modules[FIRST_MODULE].path);
+	profile->modules[FIRST_MODULE].path = strdup(path);
+	cr_assert(code_names_take(&names, kept, profile));
+	for (int changed = 0; changed < 2; changed++) {
+		char *bytes = code_file_write(kept, &names, &size);
+		struct kept_bytes file = {bytes, bytes, size};
+		struct kept_code *read = code_file_read(&file, profile, &broken);
+		cr_assert(!broken);
+		cr_assert_eq(!read, changed);
+		kept_code_release(read);
+		cr_assert_eq(write(fd, "x", 1), 1);
+	}
+	close(fd);
+	unlink(path);
+	kept_code_release(kept);
+	code_names_deinit(&names);
 	profile_destroy(profile);
 }
 
@@ -132,7 +165,8 @@ Test(code_file, leads_nobody_astray_when_it_is_damaged)
 			struct kept_bytes file = copy_of(bytes, size);
 			for (uint64_t n = 1 + random_next() % 3; n > 0; n--)
 				file.file[random_next() % size] ^= (char)(1 << random_next() % 8);
-			struct kept_code *kept = code_file_read(&file, profile);
+			bool broken;
+			struct kept_code *kept = code_file_read(&file, profile, &broken);
 			refused += !kept;
 			taken += kept != NULL;
 			if (kept && k % 8 == 0)

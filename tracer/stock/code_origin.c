@@ -46,8 +46,7 @@ static void write_processor(FILE *to)
 		!!__builtin_cpu_supports("avx512f"), !!__builtin_cpu_supports("avx512bw"));
 }
 
-/* Heap, or NULL. */
-static char *make_maker(void)
+char *code_maker(void)
 {
 	char *text = NULL;
 	size_t size;
@@ -92,7 +91,6 @@ bool code_origin_of_process(struct code_origin *origin, pid_t pid)
 		.program = (uint64_t)status.st_dev << 40 ^ status.st_ino ?: 1,
 		.path = path_of(link, &status),
 		.stamp = file_stamp_of(&status),
-		.maker = make_maker(),
 	};
 	return true;
 }
@@ -100,14 +98,14 @@ bool code_origin_of_process(struct code_origin *origin, pid_t pid)
 void code_origin_deinit(struct code_origin *origin)
 {
 	free(origin->path);
-	free(origin->maker);
 	*origin = (struct code_origin){0};
 }
 
-bool code_origin_key(const struct code_origin *origin, enum kept_kind kind, struct kept_key *key)
+bool code_origin_key(const struct code_origin *origin, const char *maker, enum kept_kind kind,
+		     struct kept_key *key)
 {
-	if (!origin->path || !origin->maker)
+	if (!origin->path)
 		return false;
-	*key = (struct kept_key){origin->path, origin->maker, origin->stamp, kind};
+	*key = (struct kept_key){origin->path, maker, origin->stamp, kind};
 	return true;
 }

@@ -30,6 +30,7 @@ struct stock {
 	size_t n_programs, cap_programs;
 	size_t n_images; /* one alone has nobody to keep anything for, but later runs */
 	struct kept_store *store;
+	char *maker; /* NULL: there is no store */
 	struct profile *profile;
 };
 
@@ -38,7 +39,8 @@ struct stock *stock_create(struct kept_store *store, struct profile *profile)
 	struct stock *stock = calloc(1, sizeof(*stock));
 	if (!stock)
 		return NULL;
-	stock->store = store;
+	stock->maker = store ? code_maker() : NULL;
+	stock->store = stock->maker ? store : NULL;
 	stock->profile = profile;
 	return stock;
 }
@@ -61,6 +63,7 @@ void stock_destroy(struct stock *stock)
 	for (size_t i = 0; i < stock->n_programs; i++)
 		code_origin_deinit(&stock->programs[i]);
 	free(stock->programs);
+	free(stock->maker);
 	free(stock->items);
 	free(stock);
 }
@@ -90,7 +93,7 @@ static bool key_of(const struct stock *stock, uint64_t program, enum kept_kind k
 {
 	for (size_t i = 0; stock->store && i < stock->n_programs; i++)
 		if (stock->programs[i].program == program)
-			return code_origin_key(&stock->programs[i], kind, key);
+			return code_origin_key(&stock->programs[i], stock->maker, kind, key);
 	return false;
 }
 

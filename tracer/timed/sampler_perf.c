@@ -26,10 +26,10 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/small_file.h"
+#include "tracer/perf/fault_event.h"
 #include "tracer/perf/perf_ring.h"
 #include "tracer/perf/refusal.h"
 #include "tracer/timed/fault_cost.h"
-#include "tracer/timed/fault_event.h"
 #include "tracer/timed/sample_cost.h"
 #include "tracer/timed/sample_log.h"
 

@@ -1,5 +1,5 @@
 /* The software event page-faults. */
-#include "tracer/timed/fault_event.h"
+#include "tracer/perf/fault_event.h"
 
 #include "tracer/perf/perf_ring.h"
 

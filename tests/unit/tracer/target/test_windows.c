@@ -43,7 +43,7 @@ Test(windows, take_their_share)
 			cr_expect(share > 0.8 * (slowdowns[i] - 1) &&
 					  share < 1.2 * (slowdowns[i] - 1),
 				  "%g times, %g s: %g", slowdowns[i], natives_s[k], share);
-			cr_expect_gt(passed.n, 50);
+			cr_expect_gt(passed.n, 30); /* some 60, by chance */
 			cr_expect_eq(passed.n_by_chance, passed.n - 1);
 			cr_expect_lt(passed.longest_s, 0.16);
 			windows_destroy(windows);

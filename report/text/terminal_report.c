@@ -90,7 +90,7 @@ static struct rf_error *print_more(const struct report_view *view, FILE *stream)
 	}
 	if (text && view->options->saved_as) {
 		fputs(" · page: ", text);
-		put_command(view, text, "--html page.html");
+		put_command(view, text, "--html page.html --open");
 	}
 	if (n && (!text || fclose(text) != 0))
 		return rf_error_no_memory();

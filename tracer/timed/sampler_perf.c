@@ -59,7 +59,7 @@ enum { WAIT_STAGES = 2, LAST_WAIT_STAGE = WAIT_STAGES - 1 };
 static const struct {
 	uint64_t period, samples;
 } wait_stages[WAIT_STAGES] = {
-	{1, 1024},
+	{1, 4096},
 	{61, UINT64_MAX},
 };
 enum { WAIT_RING_PAGES = 128 };

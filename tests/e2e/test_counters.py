@@ -73,7 +73,7 @@ def test_alone(t):
         assert abs(flop[name] - true) <= 0.02 * true, f"{name}: {flop[name]}, true {true}"
     assert report["run"]["uncounted_s"] == 0, str(report["run"]["uncounted_s"])
     # nothing counted its loads and stores: its intensity is not known, which is not the same as infinite
-    shown = t.rfprof("report", os.path.join(t.directory, "profiled.rfp")).stdout.decode()
+    shown = t.rfprof("report", "-v", os.path.join(t.directory, "profiled.rfp")).stdout.decode()
     assert "touch_many" in shown and "∞" not in shown, shown
     not_counted = {row["quantity"] for row in report["counters"] if row["use"] == "unused"} - {"flop_any"}
     assert shown.count("not counted by the PMU: ") == (len(not_counted) > 0), shown

@@ -219,7 +219,7 @@ def test_the_last_cache_that_one_has_is_simulated(t):
     change_store(t, lambda machine: machine.update(sizes=walks(machine, reported // 8)))
     assert simulated() == (reported // 8, "effective")
     assert simulated("--cache=nominal") == (reported, "machine")
-    result = t.rfprof("--no-save", t.program("three_to_one.c"))
+    result = t.rfprof("--no-save", "-v", t.program("three_to_one.c"))
     assert b"--cache=nominal: as reported" in result.stderr + result.stdout, str(result)
     assert b"what rfprof simulates (--cache=nominal" in do(t).stdout
     checks = json.loads(t.rfprof("doctor", "--json").stdout)

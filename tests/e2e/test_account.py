@@ -19,7 +19,7 @@ from test_errors import as_nobody
 
 SHARE, SECONDS = 0.03, 0.005  # how far a time may be from the truth: the larger of both
 # What some hundred samples say of user and kernel time, of which one stands for up to 4 ms.
-SAMPLED = {"share": 0.03, "seconds": 0.03}
+SAMPLED = {"share": 0.03, "seconds": 0.025}
 FAULT_PERIOD = 397  # faults that a sample of them stands for
 # What a thread waits for its turn on a machine that does something else besides.
 LATE = 0.015

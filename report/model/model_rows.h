@@ -84,12 +84,14 @@ static inline bool model_is_used(const struct model_rows *rows, size_t row)
 	return row < rows->n_places || rows->has_part[row - rows->n_places];
 }
 
-/* Whether the report tells of the row, when the times are known: it took time or was executed.  The
- * others, mostly many, are to stay untouched: then they take no memory. */
+/* Whether the report tells of the row, when times and counters are known: it took time, was
+ * executed, or has events of a counter, which may be there without a sample of time.  The others,
+ * mostly many, are to stay untouched: then they take no memory. */
 static inline bool model_is_told(const struct model_rows *rows, size_t row)
 {
 	return model_is_used(rows, row) &&
-	       (rows->rows[row].time_ns != 0 || rows->rows[row].tally.instructions != 0);
+	       (rows->rows[row].time_ns != 0 || rows->rows[row].tally.instructions != 0 ||
+		rows->rows[row].quantities != NULL);
 }
 
 /* Row of what `thread` did in code whose row is `row`. */

@@ -66,10 +66,7 @@ def test_sums(t):
 
 def test_alone(t):
     """--work=pmu: one run, whose work is what the counters say."""
-    for _ in range(5):  # a function of few events may have no sample of them
-        report, truth = counted(t, "--work=pmu", "--traffic=none")
-        if set(truth) <= {function["name"] for function in report["functions"]}:
-            break
+    report, truth = counted(t, "--work=pmu", "--traffic=none")
     assert report["run"]["work_source"] == "PMU", str(report["run"])
     flop = {function["name"]: function["flop"] for function in report["functions"]}
     for name, true in truth.items():

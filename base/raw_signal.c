@@ -63,7 +63,7 @@ static void let_glibc_be_first(void)
 {
 	static bool is_done;
 	pthread_t thread;
-	if (!is_done && pthread_create(&thread, NULL, do_nothing, NULL) == 0)
+	if (!is_done && thread_start(&thread, do_nothing, NULL) == 0)
 		pthread_join(thread, NULL);
 	is_done = true;
 }

@@ -2,6 +2,7 @@
  * (www.sqlite.org/security.html). */
 #include "profile/profile_open.h"
 
+#include "base/clock.h"
 #include "profile/profile_schema.h"
 
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Of the schema, that can still be read; tables that came later stay empty. */
@@ -124,16 +124,9 @@ static char *uri_of(const char *path)
 	return sqlite3_str_finish(uri);
 }
 
-static int64_t processor_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
-
 static int is_late(void *file)
 {
-	return processor_ns() > ((const struct profile_file *)file)->ends_ns;
+	return clock_thread_ns() > ((const struct profile_file *)file)->ends_ns;
 }
 
 /* What a profile, with views and indexes of a user's own, stays far below. */
@@ -148,8 +141,8 @@ static void set_limits(struct profile_file *file)
 	};
 	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
 		sqlite3_limit(file->db, limits[i][0], limits[i][1]);
-	file->ends_ns =
-		processor_ns() + LIMIT_S * 1000000000ll + (int64_t)(file->size * LIMIT_NS_PER_BYTE);
+	file->ends_ns = clock_thread_ns() + LIMIT_S * 1000000000ll +
+			(int64_t)(file->size * LIMIT_NS_PER_BYTE);
 	sqlite3_progress_handler(file->db, STEPS_BETWEEN_LOOKS, is_late, file);
 }
 

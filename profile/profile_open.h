@@ -12,7 +12,7 @@ struct profile_file {
 	sqlite3 *db;
 	uint64_t size;    /* bytes */
 	uint32_t version; /* of the schema */
-	int64_t ends_ns;  /* processor time of this thread at which reading is given up */
+	uint64_t ends_ns; /* processor time of this thread at which reading is given up */
 	int64_t heap;     /* the process's limit of SQLite's heap before */
 };
 

@@ -323,8 +323,8 @@ void python_stacks_look(struct python_stacks *stacks)
 	if (!stacks->is_prompt && stacks->n_items)
 		wake_promptly();
 	stacks->is_prompt |= stacks->n_items > 0;
-	const uint64_t begin = clock_now_ns();
-	if (begin < stacks->not_before || stacks->not_permitted)
+	const uint64_t begin = clock_thread_ns();
+	if (clock_now_ns() < stacks->not_before || stacks->not_permitted)
 		return;
 	for (size_t i = stacks->n_items; i-- > 0;) {
 		struct watched *item = &stacks->items[i];
@@ -339,8 +339,8 @@ void python_stacks_look(struct python_stacks *stacks)
 		if (errno == ESRCH)
 			drop(stacks, item);
 	}
-	const uint64_t end = clock_now_ns();
-	stacks->not_before = end + (TIME_PART - 1) * (end - begin);
+	/* what the looks took, not what they waited for a processor of others */
+	stacks->not_before = clock_now_ns() + (TIME_PART - 1) * (clock_thread_ns() - begin);
 }
 
 /* --- asking --- */

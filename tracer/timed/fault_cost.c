@@ -1,20 +1,13 @@
 /* Touches new memory. */
 #include "tracer/timed/fault_cost.h"
 
+#include "base/clock.h"
 #include "machine/roofs/measure.h"
 
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BATCHES = 9, PAGES = 256 };
-
-static uint64_t own_time_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 uint64_t fault_cost_ns(void)
 {
@@ -27,10 +20,10 @@ uint64_t fault_cost_ns(void)
 	madvise(memory, size, MADV_NOHUGEPAGE);
 	for (size_t i = 0; i < BATCHES; i++) {
 		volatile uint8_t *batch = memory + i * PAGES * page;
-		const uint64_t start = own_time_ns();
+		const uint64_t start = clock_thread_ns();
 		for (size_t k = 0; k < PAGES; k++)
 			batch[k * page] = 1;
-		costs[i] = (double)(own_time_ns() - start) / PAGES;
+		costs[i] = (double)(clock_thread_ns() - start) / PAGES;
 	}
 	munmap(memory, size);
 	return (uint64_t)measure_summary(costs, BATCHES).median;

@@ -153,9 +153,7 @@ static void *run(void *argument)
 		pthread_mutex_lock(&drain->lock);
 	}
 	pthread_mutex_unlock(&drain->lock);
-	struct timespec spent;
-	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent) == 0)
-		drain->account.spent_s = (double)spent.tv_sec + (double)spent.tv_nsec * 1e-9;
+	drain->account.spent_s = (double)clock_thread_ns() * 1e-9;
 	return NULL;
 }
 

@@ -179,6 +179,17 @@ static struct rf_error *finish(const struct request *request, const struct run *
 	return error ? error : report_and_save(request, run);
 }
 
+/* The limits that are too low for a report are meant for the program (ulimit -d): it ends as it
+ * would have ended without rfprof. */
+static struct rf_error *end_without_report(const struct run *run, struct rf_error *error)
+{
+	if (!error || !run || !run->has_ended || !run_is_shortage(error))
+		return error;
+	rf_error_print(error, stderr);
+	rf_error_destroy(error);
+	return NULL;
+}
+
 static struct rf_error *run_and_report(struct request *request, int *status)
 {
 	struct run *run = NULL;
@@ -189,6 +200,7 @@ static struct rf_error *run_and_report(struct request *request, int *status)
 		error = run_program(run);
 	if (!error)
 		error = finish(request, run);
+	error = end_without_report(run, error);
 	if (!error)
 		*status = run->timed_status;
 	run_destroy(run);

@@ -377,7 +377,8 @@ def test_bad_thread_lists(t):
 @pytest.mark.parametrize("limit", named({
     "descriptors": "--nofile=8:8", "stack": "--stack=65536:65536", "least_stack": "--stack=16384:16384",
     "files": "--fsize=0:0", "space": "--as=60000000", "locked": "--memlock=0:0", "cores": "--core=0:0",
-    "queued_signals": "--sigpending=0:0", "resident": "--rss=1000000:1000000", "data": "--data=20000000:20000000"}))
+    "queued_signals": "--sigpending=0:0", "resident": "--rss=1000000:1000000", "data": "--data=20000000:20000000",
+    "little_data": "--data=11000000:11000000"}))
 def test_limits_of_the_program(t, limit):
     """What is too little for rfprof is said; a program that runs with it runs as natively."""
     prlimit = need_command("/usr/bin/prlimit")

@@ -101,8 +101,10 @@ static void choose_debuginfod(struct run *run)
 static struct rf_error *run_once(struct run *run)
 {
 	run_log_say(&run->log, "one counted run: the times include the counting");
+	run->counted_status = NO_STATUS;
 	struct rf_error *error = run_counted(run, 1);
 	run->timed_status = run->counted_status;
+	run->has_ended = run->counted_status != NO_STATUS;
 	const char *wall = profile_get_fact(run->profile, "counted_wall_s");
 	if (error)
 		return error;
@@ -262,11 +264,9 @@ static struct rf_error *finish(struct run *run)
 	return resolve_names(run);
 }
 
-/* Of memory, threads, or what a limit counts besides. */
-static bool is_shortage(const struct rf_error *error)
+bool run_is_shortage(const struct rf_error *error)
 {
-	return error == rf_error_no_memory() || error->code == RF_EACCESS ||
-	       error->errnum == ENOMEM || error->errnum == EAGAIN;
+	return error == rf_error_no_memory() || error->errnum == ENOMEM || error->errnum == EAGAIN;
 }
 
 static struct rf_error *choose_and_run(struct run *run)
@@ -286,7 +286,7 @@ static struct rf_error *choose_and_run(struct run *run)
 struct rf_error *run_program(struct run *run)
 {
 	struct rf_error *error = choose_and_run(run);
-	if (error && !run->started && is_shortage(error))
+	if (error && !run->started && (run_is_shortage(error) || error->code == RF_EACCESS))
 		error = run_natively(run, error);
 	return error ? error : finish(run);
 }

@@ -12,5 +12,8 @@ struct rf_error *run_create(const struct run_options *options, struct run **run)
 void run_destroy(struct run *run);
 
 /* Chooses the sources, runs the program, and names its code: then the profile is complete.
- * run->timed_status is the program's wait status. */
+ * run->timed_status is the program's wait status; it is there where run->has_ended, whatever fails
+ * behind the program's end. */
 struct rf_error *run_program(struct run *run);
+/* Whether what failed for want of memory, threads, or what a limit counts besides. */
+bool run_is_shortage(const struct rf_error *error);

@@ -30,7 +30,6 @@ extern char **environ;
  * before it is released it has not begun: it is ended, and rfprof ends with status 2.
  *
  * These steps are done by a signal handler: only async-signal-safe calls. */
-enum { NO_STATUS = -1 };
 
 static struct {
 	struct launch *launch;
@@ -257,6 +256,7 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 	const uint64_t start_ns = sampler->release_ns = clock_now_ns();
 	launch_release(launch);
 	wait_for_end(launch->pid, &timed->row.exit_status, &usage, sampler);
+	timed->has_ended = true;
 	sampler->end_ns = clock_now_ns();
 	timed->row.wall_s = (double)(sampler->end_ns - start_ns) * 1e-9;
 	timed->row.user_s = seconds(usage.ru_utime);

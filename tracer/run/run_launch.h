@@ -9,6 +9,7 @@ struct timed_run {
 	struct profile *profile; /* samples, threads, counters, and facts of them */
 	struct profile_timed_run row;
 	bool other_output; /* it wrote something else than run 1 */
+	bool has_ended;    /* row.exit_status is the program's, whatever failed behind its end */
 };
 
 /* The native run, sampled, with hardware counters where they were chosen; into timed->profile,

@@ -164,8 +164,9 @@ static struct rf_error *run_all(struct run *run, struct timed_run *runs, size_t 
 		error = timed->profile ? run_timed(run, *n == 0 ? 1 : 2, timed)
 				       : rf_error_no_memory();
 		cut = !error && launch_was_interrupted(timed->row.exit_status);
-		if (!error && (cut || *n == 0))
+		if (timed->has_ended && (cut || *n == 0))
 			run->timed_status = timed->row.exit_status;
+		run->has_ended |= timed->has_ended;
 	}
 	if (*n > 1 && (cut || error)) { /* what was measured before counts */
 		--*n;

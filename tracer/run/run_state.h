@@ -12,6 +12,9 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+/* A wait status that no program ends with. */
+enum { NO_STATUS = -1 };
+
 struct run {
 	const struct run_options *options;
 	struct profile *profile;
@@ -28,6 +31,7 @@ struct run {
 	bool counted;                          /* there was a counted run, to its end */
 	int timed_status, counted_status;      /* wait statuses of the program */
 	bool started;      /* a process for the program: its streams are in use */
+	bool has_ended;    /* the program, with timed_status */
 	pthread_t cleaner; /* gives back what the counted run had */
 	bool cleans;
 };

@@ -180,6 +180,7 @@ static struct target *new_target(pid_t tid, struct profile *profile, struct drai
 				   .is_own = program_memory_is_own,
 				   .allocator = program_memory_allocator},
 			.batch_insns = BATCH_INSNS,
+			.loop_is_slow = __builtin_cpu_is("intel"),
 		};
 	translator_make_plain(&target->copies[COPY_PLAIN], &target->copies[COPY_FIRST]);
 	struct translator *first = &target->copies[COPY_FIRST];

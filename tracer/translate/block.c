@@ -233,8 +233,7 @@ static void emit_block(struct batch *batch, const struct layout_block *layout)
 	struct code_block *block = &batch->cache->blocks[batch->block];
 	const enum reg reg = loop_register(batch);
 	if (batch->entry_due) {
-		block->entry = (uint32_t)batch->arena->used;
-		emit_entry(batch, block->pc);
+		block->entry = emit_entry(batch, block->pc);
 		batch->entry_due = 0;
 	} else if (batch->landing_due) {
 		emit_due_landing(batch, dead);

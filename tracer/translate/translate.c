@@ -193,8 +193,7 @@ uint64_t translate_entry(struct translator *translator, uint64_t pc, const char 
 		if (!body_of(translator, block, why) || !open_way(&batch, translator, block, why))
 			return 0;
 		struct label body = label_at(block->body);
-		block->entry = (uint32_t)batch.arena->used;
-		emit_entry(&batch, pc);
+		block->entry = emit_entry(&batch, pc);
 		emit_jump(batch.arena, &body);
 		batch_close(&batch);
 	}

@@ -37,9 +37,10 @@ struct translator {
 	/* That other one, or NULL.  Code that was not met there yet is a batch of its own here. */
 	struct translator *checked;
 	struct inherited *inherited; /* what another image had translated (inherit.h); or NULL */
-	bool quiet;                  /* only one thread runs translated code */
-	uint64_t spent_ns;           /* on translation */
-	size_t batch_insns;          /* how many instructions one request may translate */
+	bool loop_is_slow;  /* the processor's LOOP instruction: checks do without it (landing.c) */
+	bool quiet;         /* only one thread runs translated code */
+	uint64_t spent_ns;  /* on translation */
+	size_t batch_insns; /* how many instructions one request may translate */
 	/* Entries for indirect transfers made since the caller last emptied the list; key as in
 	 * tracer/gate/protocol.h.  `replaces`: no thread may use an older one any more. */
 	struct new_entry {

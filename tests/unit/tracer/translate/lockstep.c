@@ -728,6 +728,7 @@ bool lockstep_run(struct lockstep *lockstep, const struct lockstep_state *start,
 	run->options = options;
 	translator->batch_insns = options->batch_insns;
 	translator->quiet = !options->busy;
+	translator->loop_is_slow = lockstep_random(lockstep) % 2;
 	unlink_entries(lockstep);
 	memset(lockstep->slot + SLOT_COUNTERS, 0, 8ul * translator->cache.n_counters);
 	if (translator->cache.n_blocks > 2000)

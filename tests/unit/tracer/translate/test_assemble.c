@@ -174,6 +174,7 @@ Test(assemble, labels_lead_to_their_place, .init = open_arena, .fini = close_are
 	EXPECT(emit_jump(&arena, &back), "jmp 0x0000000010000040");
 	EXPECT(emit_branch(&arena, CONDITION_NOT_EQUAL, &back), "jnz 0x0000000010000040");
 	EXPECT(emit_jrcxz(&arena, &back), "jrcxz 0x0000000010000040");
+	EXPECT(emit_loop_to(&arena, &back), "loop 0x0000000010000040");
 	const size_t at = arena.used;
 	emit_jump(&arena, &forward[0]);
 	emit_branch(&arena, 4, &forward[0]);
@@ -186,11 +187,11 @@ Test(assemble, labels_lead_to_their_place, .init = open_arena, .fini = close_are
 	for (int i = 0; i < 6; i++)
 		label_bind(&arena, &forward[i]);
 	cr_expect_eq(arena.n_open, 0);
-	cr_expect_eq(arena.used, 0x6e);
+	cr_expect_eq(arena.used, 0x70);
 	cr_expect_str_eq(read_back(at),
-			 "jmp 0x000000001000006E; jz 0x000000001000006E; call 0x000000001000006E; "
-			 "lea r11, [0x000000001000006E]; push [0x000000001000006E]; "
-			 "jmp 0x000000001000006E; loop 0x000000001000006E",
+			 "jmp 0x0000000010000070; jz 0x0000000010000070; call 0x0000000010000070; "
+			 "lea r11, [0x0000000010000070]; push [0x0000000010000070]; "
+			 "jmp 0x0000000010000070; loop 0x0000000010000070",
 			 "%s", read_back(at));
 }
 

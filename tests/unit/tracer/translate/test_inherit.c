@@ -292,6 +292,7 @@ static size_t play_round(size_t n, uint64_t step)
 {
 	const struct setting setting = {
 		.classes = random_classes(),
+		.loop_is_slow = random_next() % 2,
 		.batch_insns = random_next() % 2 ? 400 : 1 + random_next() % 60,
 		.is_far = random_next() % 8 == 0,
 	};

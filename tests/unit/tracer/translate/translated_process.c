@@ -129,6 +129,7 @@ void open_process(struct process *process, const struct places *places,
 						  .value = value,
 						  .is_own = is_own,
 						  .allocator = allocator};
+	translator->loop_is_slow = setting->loop_is_slow;
 	translator->batch_insns = setting->batch_insns;
 	translator->trace = setting->classes ? trace_config_create(setting->classes) : NULL;
 	translator->quiet = true;

@@ -22,6 +22,7 @@ struct process {
 /* What all processes of a round have. */
 struct setting {
 	uint64_t classes; /* that are traced; 0: nothing is */
+	bool loop_is_slow;
 	size_t batch_insns;
 	bool is_far; /* arenas are out of reach of the code */
 };

@@ -201,8 +201,9 @@ def kept(shared, testrun_uid):
     parent = os.path.join(shared, "recorded")
     os.makedirs(os.path.join(parent, testrun_uid), exist_ok=True)
     for entry in os.scandir(parent):
-        if entry.stat().st_mtime < time.time() - SLOW_TIMEOUT:
-            shutil.rmtree(entry, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another worker was first
+            if entry.stat().st_mtime < time.time() - SLOW_TIMEOUT:
+                shutil.rmtree(entry, ignore_errors=True)
     return os.path.join(parent, testrun_uid)
 
 

@@ -3,6 +3,7 @@
 
 #include "profile/kernel_names.h"
 #include "report/account/account_words.h"
+#include "report/reasons/kernel_remedy.h"
 
 #include <math.h>
 #include <string.h>
@@ -191,46 +192,10 @@ static void advise_faults(struct advice *advice, const struct profile_sum_kernel
 	advice_offer(
 		advice, cost,
 		"%s%s of the wall time is in the kernel: page faults of %.60s, which touches new "
-		"pages of memory%s. What to try: keep memory and use it again, touch less of it, "
-		"or use larger pages (madvise with MADV_HUGEPAGE)",
+		"pages of memory%s. What to try: " FAULTS_REMEDY,
 		advice->account.samples_kernel ? "" : "some ", ADVICE_SHARE(advice, cost),
 		account_function(profile, row->function, row->module),
 		put_faults(faults, sizeof(faults), profile, row));
-}
-
-static const char *try_for(uint32_t number)
-{
-	switch (number) {
-	case SYS_read:
-	case SYS_pread64:
-	case SYS_recvfrom:
-		return "read more at a time, through a buffer";
-	case SYS_write:
-	case SYS_pwrite64:
-	case SYS_sendto:
-		return "write more at a time, through a buffer";
-	case SYS_fsync:
-	case SYS_fdatasync:
-		return "write several records before each of them";
-	case SYS_futex:
-	case SYS_sched_yield:
-		return "let threads meet less often";
-	case SYS_clone:
-	case SYS_vfork:
-	case SYS_fork:
-	case SYS_execve:
-	case SYS_wait4:
-	case SYS_clone3:
-		return "start fewer processes, or keep them for more work";
-	case SYS_mmap:
-	case SYS_munmap:
-	case SYS_mremap:
-	case SYS_brk:
-	case SYS_madvise:
-		return "keep memory instead of giving it back, and let it grow by more at a time";
-	default:
-		return "ask for it less often, or keep the answer";
-	}
 }
 
 /* All system calls of a function, by the one that takes most of their time. */
@@ -251,7 +216,7 @@ static void advise_calls(struct advice *advice, const struct profile_sum_kernel 
 		     "to try: %s",
 		     ADVICE_SHARE(advice, of_all),
 		     account_function(profile, row->function, row->module), call_name(row->call),
-		     calls, try_for(row->call - KERNEL_CALLS));
+		     calls, kernel_call_remedy(row->call - KERNEL_CALLS));
 }
 
 /* Where the kernel was not sampled, what is not of page faults has no function; but who makes
@@ -283,7 +248,8 @@ static void advise_unsampled(struct advice *advice)
 		     ADVICE_SHARE(advice, s * advice->wall_per_ran), ADVICE_COUNT((double)own),
 		     ADVICE_COUNT((double)all),
 		     account_function(profile, most->function, most->module),
-		     call_name(KERNEL_CALLS + most->number), calls, try_for(most->number));
+		     call_name(KERNEL_CALLS + most->number), calls,
+		     kernel_call_remedy(most->number));
 }
 
 void advise_kernel(struct advice *advice)

@@ -7,6 +7,7 @@
 #include "report/model/model_roofs.h"
 #include "report/reasons/above.h"
 #include "report/reasons/evidence.h"
+#include "report/reasons/kernel_remedy.h"
 #include "report/rows/view.h"
 
 #include <math.h>

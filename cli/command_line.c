@@ -98,11 +98,22 @@ static struct rf_error *check(struct command_line *line, enum option_id id)
 	return NULL;
 }
 
+/* Of an option that is given again the last text holds; popt forgets the one before, *earlier. */
+static void free_earlier(struct command_line *line, enum option_id id, char **earlier)
+{
+	const enum option_kind kind = option_rows[id].kind;
+	if (kind == OPTION_FLAG || kind == OPTION_NUMBER || kind == OPTION_LIST)
+		return;
+	free(*earlier);
+	*earlier = *(char **)target(line, id);
+}
+
 struct rf_error *command_line_read(struct command_line *line, enum command_id command,
 				   const char *arguments, int argc, const char **argv)
 {
 	static const char *none[] = {NULL};
 	bool given[N_OPTIONS] = {0};
+	char *texts[N_OPTIONS] = {0};
 	int row;
 	*line = (struct command_line){.words = none};
 	make_tables(line, command);
@@ -112,8 +123,10 @@ struct rf_error *command_line_read(struct command_line *line, enum command_id co
 	if (!line->context)
 		return rf_error_no_memory();
 	poptSetOtherOptionHelp(line->context, arguments);
-	while ((row = poptGetNextOpt(line->context)) > 0)
+	while ((row = poptGetNextOpt(line->context)) > 0) {
 		given[row - 1] = true;
+		free_earlier(line, (enum option_id)row - 1, &texts[row - 1]);
+	}
 	if (row < -1)
 		return usage_error(poptStrerror(row),
 				   poptBadOption(line->context, POPT_BADOPTION_NOALIAS));

@@ -47,6 +47,14 @@ def test_man_page_is_well_formed(t):
     assert result.status == 0 and result.stderr == b"", str(result)
 
 
+def test_the_last_one_holds(t):
+    """Texts, words and paths that are given several times; a sanitizer tells where one is left behind."""
+    said = t.rfprof("--traffic=auto", "--save=a", "--no-children", "--traffic=none", "--save=b", "/bin/true")
+    assert said.status == 0 and [name for name in os.listdir(t.work) if name in "ab"] == ["b"], str(said)
+    shown = t.rfprof("report", "--by=loop", "-f", "x", "--by=module", "-f", "nothing", "b")
+    assert shown.status == 2 and b"nothing" in shown.stderr, str(shown)
+
+
 # ---- completion ----
 
 def need_shell(t, shell):

@@ -266,7 +266,9 @@ static struct rf_error *finish(struct run *run)
 
 bool run_is_shortage(const struct rf_error *error)
 {
-	return error == rf_error_no_memory() || error->errnum == ENOMEM || error->errnum == EAGAIN;
+	const bool is_the_programs = error->code == RF_EINPUT; /* it could not be executed */
+	return error == rf_error_no_memory() ||
+	       (!is_the_programs && (error->errnum == ENOMEM || error->errnum == EAGAIN));
 }
 
 static struct rf_error *choose_and_run(struct run *run)

@@ -88,7 +88,7 @@ def test_preloaded_timers_see_python_too(t):
 
 def test_table(t):
     need_samples()
-    saved, _ = t.recorded("--traffic=none", python(), PROGRAM, "shares", str(SECONDS))
+    saved, _ = t.recorded("--traffic=none", python(), PROGRAM, "shares", "0.7")
     shown = t.rfprof("report", "--by=python", "--top=3", saved)
     assert shown.status == 0, str(shown)
     lines = [line for line in shown.stdout.decode().splitlines() if "programs/python_shares.py:" in line]

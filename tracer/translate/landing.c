@@ -92,8 +92,8 @@ static void emit_check_without_flags(struct batch *batch, uint64_t pc)
 	emit_check(batch, pc, RDI, &other);
 	emit_gs_load(arena, RCX, G_SPILL_RCX);
 	emit_gs_load(arena, RDI, G_SPILL_RDI);
-	emit_jump_short(arena,
-			&behind); /* calls return to the first byte: there is no room before */
+	/* calls return to the first byte: there is no room for the other way before it */
+	emit_jump_short(arena, &behind);
 	label_bind(arena, &other);
 	emit_gs_load(arena, RCX, G_SPILL_RCX);
 	emit_gs_load(arena, RDI, G_SPILL_RDI);

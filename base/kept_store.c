@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -249,46 +250,71 @@ static void mark_used(int fd)
 		(void)futimens(fd, times);
 }
 
-/* The bytes of a file, heap; NULL: it has too many, or they cannot be read. */
-static char *read_whole(int fd, size_t most, size_t *size)
+static char *read_whole(int fd, size_t size)
 {
-	struct stat status;
-	if (fstat(fd, &status) != 0 || status.st_size <= 0 || (uint64_t)status.st_size > most)
-		return NULL;
-	char *bytes = large_malloc((size_t)status.st_size);
-	for (*size = 0; bytes && *size < (size_t)status.st_size;) {
-		const ssize_t n = read(fd, bytes + *size, (size_t)status.st_size - *size);
+	char *bytes = large_malloc(size);
+	for (size_t n_read = 0; bytes && n_read < size;) {
+		const ssize_t n = read(fd, bytes + n_read, size - n_read);
 		if (n <= 0) {
 			free(bytes);
 			return NULL;
 		}
-		*size += (size_t)n;
+		n_read += (size_t)n;
 	}
 	return bytes;
 }
 
+/* All of a file: mapped, where that is possible, since memory for a copy takes longer than all else
+ * that is done with it.  False: it has too many bytes, or they cannot be read. */
+static bool open_whole(int fd, size_t most, struct kept_bytes *out, size_t *size)
+{
+	struct stat status;
+	if (fstat(fd, &status) != 0 || status.st_size <= 0 || (uint64_t)status.st_size > most)
+		return false;
+	*size = (size_t)status.st_size;
+	out->file = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	out->mapped = *size;
+	if (out->file == MAP_FAILED) {
+		out->file = read_whole(fd, *size);
+		out->mapped = 0;
+	}
+	return out->file;
+}
+
+void kept_bytes_release(struct kept_bytes *bytes)
+{
+	if (bytes->mapped)
+		munmap(bytes->file, bytes->mapped);
+	else
+		free(bytes->file);
+	*bytes = (struct kept_bytes){0};
+}
+
 bool kept_store_load(struct kept_store *store, const struct kept_key *key, struct kept_bytes *out)
 {
-	char *path = can_be_kept(store, key) ? path_of(store, key) : NULL, *bytes = NULL;
+	char *path = can_be_kept(store, key) ? path_of(store, key) : NULL;
 	const char *refusal = NULL;
 	size_t size = 0;
 	int state = IS_OLD;
+	*out = (struct kept_bytes){0};
 	const int fd = path ? trusted_file_open(path, &refusal) : -1;
 	if (refusal)
 		warn(store, path, refusal);
 	if (fd >= 0) {
-		bytes = read_whole(fd, shelves[shelf_of(key->kind)].most_file, &size);
-		struct cursor cursor = {bytes, bytes + size};
-		state = bytes ? parse(store, key, &cursor) : IS_BROKEN;
-		*out = (struct kept_bytes){bytes, cursor.at, (size_t)(cursor.end - cursor.at)};
-		if (bytes)
+		const bool is_open =
+			open_whole(fd, shelves[shelf_of(key->kind)].most_file, out, &size);
+		struct cursor cursor = {out->file, out->file + size};
+		state = is_open ? parse(store, key, &cursor) : IS_BROKEN;
+		out->bytes = cursor.at;
+		out->size = (size_t)(cursor.end - cursor.at);
+		if (is_open)
 			mark_used(fd);
 		close(fd);
 	}
 	if (state == IS_BROKEN)
 		warn(store, path, "is broken");
 	if (state != HOLDS)
-		free(bytes);
+		kept_bytes_release(out);
 	free(path);
 	return state == HOLDS;
 }

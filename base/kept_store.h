@@ -58,13 +58,16 @@ struct kept_key {
 	enum kept_kind kind;
 };
 
-/* What is kept under a key: `size` bytes at `bytes`, which are aligned to 16 and live as long as
- * `file`, heap. */
+/* What is kept under a key: `size` bytes at `bytes`, which are aligned to 16, may be written to,
+ * and live until kept_bytes_release().  Files are only ever replaced, never changed, so that what
+ * is mapped of them stays as it was read. */
 struct kept_bytes {
-	char *file;
+	char *file;    /* the whole file: */
+	size_t mapped; /* a private mapping of so many bytes; 0: heap */
 	const char *bytes;
 	size_t size;
 };
+void kept_bytes_release(struct kept_bytes *bytes);
 
 /* False: nothing is kept that holds. */
 bool kept_store_load(struct kept_store *store, const struct kept_key *key, struct kept_bytes *out);

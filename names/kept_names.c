@@ -59,7 +59,7 @@ bool kept_names_load(struct kept_store *store, const struct kept_key *key, struc
 		kept_store_is_broken(store, key);
 	if (state != HOLDS)
 		name_facts_deinit(facts);
-	free(kept.file);
+	kept_bytes_release(&kept);
 	return state == HOLDS;
 }
 

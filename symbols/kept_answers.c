@@ -159,7 +159,7 @@ static void load(struct known *known)
 	if (!store || !kept_store_load(store, &known->asking->key, &file))
 		return;
 	const int state = parse((struct cursor){file.bytes, file.bytes + file.size}, known);
-	free(file.file);
+	kept_bytes_release(&file);
 	if (state == IS_BROKEN)
 		kept_store_is_broken(store, &known->asking->key);
 	if (state != HOLDS || known->failed)

@@ -103,7 +103,7 @@ bool kept_machine_load(struct kept_store *store, const char *path, const char *k
 	struct cursor cursor = {file.bytes, file.bytes + file.size, false};
 	struct machine read = {0};
 	take_machine(&cursor, &read);
-	free(file.file);
+	kept_bytes_release(&file);
 	if (cursor.failed || cursor.at != cursor.end) {
 		kept_store_is_broken(store, &kept);
 		machine_deinit(&read);

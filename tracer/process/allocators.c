@@ -218,7 +218,7 @@ static bool load(struct kept_store *kept, const struct kept_key *key, struct kno
 		memcpy(&place, file.bytes + i * sizeof(place), sizeof(place));
 		holds = add_known(known, place.vaddr, place.number);
 	}
-	free(file.file);
+	kept_bytes_release(&file);
 	if (!holds) {
 		kept_store_is_broken(kept, key);
 		known->n_places = 0;

@@ -188,7 +188,7 @@ static bool load(struct kernel_symbols *symbols, struct kept_store *kept,
 		symbols->n_symbols = symbols->cap_symbols = n;
 		qsort(copy, n, sizeof(*copy), compare_symbols); /* whatever the file says */
 	}
-	free(bytes.file);
+	kept_bytes_release(&bytes);
 	return copy;
 }
 

@@ -329,12 +329,12 @@ struct kept_code *code_file_read(struct kept_bytes *file, struct profile *profil
 				.end = (uint8_t *)file->bytes + file->size};
 	*broken = false;
 	if (!kept) {
-		free(file->file);
+		kept_bytes_release(file);
 		return NULL;
 	}
 	walk(&walker, kept, &names);
 	kept->n_users = 1;
-	kept->file = file->file;
+	kept->file = *file;
 	kept->size = file->size;
 	*broken = walker.failed || walker.at != walker.end || !settle(kept) || !code_check(kept) ||
 		  !check_names(&names) || !kept_code_find_bytes(kept);

@@ -554,8 +554,9 @@ void kept_code_release(struct kept_code *kept)
 {
 	if (!kept || __atomic_sub_fetch(&kept->n_users, 1, __ATOMIC_SEQ_CST))
 		return;
-	if (!kept->file)
+	if (kept->file.file)
+		kept_bytes_release(&kept->file);
+	else
 		free_lists(kept);
-	free(kept->file);
 	free(kept);
 }

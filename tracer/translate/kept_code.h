@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/kept_store.h"
 #include "tracer/translate/trace_config.h"
 #include "tracer/translate/translate.h"
 
@@ -66,7 +67,8 @@ struct kept_code {
 	uint32_t n_numbers;
 	struct trace_operand *operands; /* of all groups */
 	size_t n_operands;
-	char *file;  /* all lists lie in it (tracer/stock/code_file.h); NULL: each is by itself */
+	/* All lists lie in it (tracer/stock/code_file.h), or each is by itself. */
+	struct kept_bytes file;
 	bool failed; /* memory was short */
 };
 

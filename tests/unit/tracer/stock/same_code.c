@@ -250,7 +250,7 @@ struct kept_code *keep_in_file(struct kept_code *kept, unsigned shift)
 	cr_assert(code_names_take(&names, kept, profile));
 	char *bytes = code_file_write(kept, &names, &size);
 	cr_assert(bytes);
-	struct kept_bytes file = {bytes, bytes, size};
+	struct kept_bytes file = {.file = bytes, .bytes = bytes, .size = size};
 	bool broken;
 	struct kept_code *read = code_file_read(&file, other, &broken);
 	cr_assert(read && !broken);

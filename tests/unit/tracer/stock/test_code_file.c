@@ -75,7 +75,7 @@ static struct kept_bytes copy_of(const char *bytes, size_t size)
 	char *copy = malloc(size + 1);
 	cr_assert(copy);
 	memcpy(copy, bytes, size);
-	return (struct kept_bytes){copy, copy, size};
+	return (struct kept_bytes){.file = copy, .bytes = copy, .size = size};
 }
 
 Test(code_file, is_refused_when_it_is_cut)
@@ -111,7 +111,7 @@ Test(code_file, does_not_hold_when_a_module_has_changed)
 	cr_assert(code_names_take(&names, kept, profile));
 	for (int changed = 0; changed < 2; changed++) {
 		char *bytes = code_file_write(kept, &names, &size);
-		struct kept_bytes file = {bytes, bytes, size};
+		struct kept_bytes file = {.file = bytes, .bytes = bytes, .size = size};
 		struct kept_code *read = code_file_read(&file, profile, &broken);
 		cr_assert(!broken);
 		cr_assert_eq(!read, changed);

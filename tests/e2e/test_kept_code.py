@@ -86,7 +86,8 @@ def test_counts_are_the_same(t, name, mode):
         assert not wrong, wrong
     n_cold, *n_warm = [translated(run) for run in runs[2:]]
     assert n_cold > 1000
-    assert n_warm[-1] < n_cold / 10, [n_cold, *n_warm]
+    # where the machine is slow a process lives long enough to get a second copy, which is made anew
+    assert n_warm[-1] < n_cold / 5, [n_cold, *n_warm]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -87,11 +87,13 @@ uint64_t stock_program(struct stock *stock, pid_t pid)
 	return 0;
 }
 
-/* Under which key the code is kept between runs; false: it is not. */
+/* Under which key the code is kept between runs; false: it is not.  The plain copy is not: it is
+ * laid out for what this run does, and little of it is not hot. */
 static bool key_of(const struct stock *stock, uint64_t program, enum kept_kind kind,
 		   struct kept_key *key)
 {
-	for (size_t i = 0; stock->store && i < stock->n_programs; i++)
+	const bool is_kept = stock->store && kind != KEPT_CODE_PLAIN;
+	for (size_t i = 0; is_kept && i < stock->n_programs; i++)
 		if (stock->programs[i].program == program)
 			return code_origin_key(&stock->programs[i], stock->maker, kind, key);
 	return false;

@@ -1,4 +1,4 @@
-/* The two copies of the code of a traced process: who is to change, and what a change takes along.
+/* The two copies of the code of a process: who is to change, and what a change takes along.
  */
 #include "tracer/target/copies.h"
 
@@ -14,6 +14,9 @@
 
 /* So many times the time that it takes passes between two countings of what has run. */
 #define COUNT_SHARE 50
+/* So many times what a change took passes before the next in a run that is only counted. */
+#define CHANGE_SHARE 10
+#define LONGEST_CHANGE_NS 1000000000ull
 
 /* ---- what other processes have translated ---- */
 
@@ -21,7 +24,7 @@
  * second copy the server may look at any time. */
 void copies_inherit(struct target *target, enum copy copy)
 {
-	if (!target->stock || !target->program)
+	if (!target->stock || !target->program || (copy == COPY_PLAIN && !target->drain))
 		return;
 	pthread_mutex_lock(target->lock);
 	struct kept_code *kept = stock_find(target->stock, target->program, &target->copies[copy]);
@@ -41,22 +44,99 @@ void copies_keep(struct target *target)
 	if (!target->stock || !target->program || target->native || target->overwritten)
 		return;
 	stock_keep(target->stock, target->program, &target->copies[COPY_FIRST]);
-	if (target->has_plain)
+	if (target->has_plain && target->drain)
 		stock_keep(target->stock, target->program, &target->copies[COPY_PLAIN]);
+}
+
+/* ---- what is hot ---- */
+
+/* How often each block of the first copy has run, in all threads that are there; NULL: memory is
+ * short. */
+static double *executions_so_far(struct target *target)
+{
+	const struct code_cache *cache = &target->copies[COPY_FIRST].cache;
+	int64_t *of_thread = malloc(cache->n_blocks * sizeof(*of_thread) + 1);
+	double *executions = calloc(cache->n_blocks + 1, sizeof(*executions));
+	for (int slot = 1; slot < target->n_slots && of_thread && executions; slot++) {
+		const uint64_t *counters = slot_u64(slot_at(target, slot), SLOT_COUNTERS);
+		if (!target->slot_of[slot].tid || !derive_executions(cache, counters, of_thread))
+			continue;
+		for (size_t i = 0; i < cache->n_blocks; i++)
+			executions[i] += of_thread[i] > 0 ? (double)of_thread[i] : 0;
+	}
+	free(of_thread);
+	return executions;
+}
+
+void copies_find_hot(struct target *target)
+{
+	struct translator *plain = &target->copies[COPY_PLAIN];
+	pthread_mutex_lock(target->lock);
+	double *executions = executions_so_far(target);
+	if (executions &&
+	    hot_code_init(&plain->hot, &target->copies[COPY_FIRST].cache, executions)) {
+		translate_hot(plain);
+		entry_table_show_new(target, COPY_PLAIN);
+	}
+	free(executions);
+	pthread_mutex_unlock(target->lock);
 }
 
 /* ---- changes ---- */
 
+enum copy copies_wanted(const struct target *target, uint64_t now)
+{
+	if (target->windows)
+		return windows_wanted(target->windows, now);
+	return target->pace && now >= target->plain_from_ns ? COPY_PLAIN : COPY_FIRST;
+}
+
+uint64_t copies_patience(const struct target *target, uint64_t now)
+{
+	if (target->windows)
+		return windows_patience(target->windows);
+	return target->pace && now < target->plain_from_ns ? target->plain_from_ns - now
+							   : UINT64_MAX;
+}
+
+static void end_change(struct copies_pace *pace, uint64_t now)
+{
+	pace->next_ns = now + CHANGE_SHARE * (now - pace->begun_ns);
+	pace->begun_ns = 0;
+}
+
+/* Whether a thread may be asked now; one that has not answered for a second is gone. */
+static bool keeps_pace(struct copies_pace *pace, uint64_t now)
+{
+	if (pace->begun_ns && now - pace->begun_ns > LONGEST_CHANGE_NS)
+		end_change(pace, now);
+	return !pace->is_over && !pace->begun_ns && now >= pace->next_ns;
+}
+
+void copies_answered(struct target *target, int slot)
+{
+	struct copies_pace *pace = target->pace;
+	const uint64_t now = clock_now_ns();
+	if (target->slot_of[slot].changes && pace && pace->begun_ns)
+		end_change(pace, now);
+	target->slot_of[slot].changes = false; /* it may be asked again */
+}
+
 void copies_ask(struct target *target, int slot)
 {
 	uint8_t *block = slot_at(target, slot);
+	const uint64_t now = clock_now_ns();
+	if (target->pace && !keeps_pace(target->pace, now))
+		return;
 	__atomic_store_n(slot_u32(block, G_SWITCH), 1, __ATOMIC_SEQ_CST);
 	if (target->slot_of[slot].changes ||
 	    __atomic_load_n(slot_u32(block, G_CALLING), __ATOMIC_SEQ_CST))
 		return;
 	target->slot_of[slot].changes = true;
+	if (target->pace)
+		target->pace->begun_ns = now;
 	if (!target->stop_at[slot])
-		__atomic_store_n(&target->stop_at[slot], clock_now_ns(), __ATOMIC_RELEASE);
+		__atomic_store_n(&target->stop_at[slot], now, __ATOMIC_RELEASE);
 }
 
 /* Calls of allocators whose return is awaited are noticed in the tables of the other copy, too. */
@@ -120,6 +200,8 @@ void copies_change(struct target *target, int slot, enum copy copy)
 	slots_set_copy(target, slot, copy);
 	await_allocations(target, slot);
 	*slot_u32(slot_at(target, slot), G_SWITCH) = 0;
+	if (!target->windows)
+		return;
 	bool by_chance;
 	const uint32_t number = windows_number(target->windows, &by_chance);
 	if (copy == COPY_FIRST)

@@ -1,9 +1,13 @@
-/* The two copies of the code of a traced process.
+/* The two copies of the code of a process.
  *
- * In the first one accesses to memory are checked and recorded.  The second, plain one only counts,
- * and notes calls of allocators.  Both count exactly, and what the program does is the same in
- * either; a thread changes from the one to the other where its registers are the program's own, at
- * times that windows.h chooses.  The plain copy is made when it is wanted first. */
+ * In a traced run accesses to memory are checked and recorded in the first one.  The second, plain
+ * one only counts, and notes calls of allocators.  Both count exactly, and what the program does is
+ * the same in either; a thread changes from the one to the other where its registers are the
+ * program's own, at times that windows.h chooses.
+ *
+ * The plain copy is made when it is wanted first.  What was hot in the first one until then is laid
+ * out by that (translate/hot_code.h).  So a process that is only counted changes to it, too, once
+ * and for all, when it has lived for a while. */
 #pragma once
 
 #include "tracer/target/target.h"
@@ -15,6 +19,23 @@ void copies_inherit(struct target *target, enum copy copy);
  * caller. */
 void copies_keep(struct target *target);
 
+/* How often threads change in a run that is only counted, where nothing depends on when they do:
+ * one after the other, and each as many times later as the one before took.  Where many threads
+ * want the processors, being stopped and stepped takes long.  Of all targets, under their lock. */
+struct copies_pace {
+	uint64_t begun_ns; /* a thread has been asked; 0: none */
+	uint64_t next_ns;  /* none is asked before */
+	bool is_over;      /* or ever again */
+};
+
+/* Which copy the target's threads are to run (clock_now_ns). */
+enum copy copies_wanted(const struct target *target, uint64_t now);
+/* ns until that may change. */
+uint64_t copies_patience(const struct target *target, uint64_t now);
+/* The plain copy, whose memory and tables are there, learns what is hot, and has that translated.
+ */
+void copies_find_hot(struct target *target);
+
 /* Has the slot's thread stopped, so that it changes to the copy that is wanted: at once, or behind
  * the system call that it is in, which nothing interrupts.  The lock is held by the caller. */
 void copies_ask(struct target *target, int slot);
@@ -24,6 +45,9 @@ bool copies_is_new(struct target *target, int slot, uint64_t pc);
 /* A thread that waits in the gate for code that is not in the plain copy changes to the first one
  * before it is answered.  The lock is held by the caller. */
 void copies_enter_first(struct target *target, int slot);
+
+/* A thread that was asked has changed, or need not. */
+void copies_answered(struct target *target, int slot);
 
 /* The slot's thread, which does not run, or waits in the gate, is in that copy from now on; what it
  * has recorded, and what it waits for, goes along.  The lock is held by the caller. */

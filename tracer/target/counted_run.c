@@ -364,6 +364,9 @@ static void forget_leaders(struct counted_run *run)
 static size_t release_rest(struct counted_run *run)
 {
 	uint64_t last = clock_now_ns();
+	pthread_mutex_lock(&run->lock);
+	run->pace.is_over = true; /* else some would be stopped for that all the time */
+	pthread_mutex_unlock(&run->lock);
 	for (size_t i = 0; i < run->tracees.n_items; i++)
 		ptrace(PTRACE_INTERRUPT, run->tracees.items[i].tid, 0, 0);
 	while (run->tracees.n_items + run->n_births && clock_now_ns() - last < RELEASE_LIMIT_NS) {

@@ -248,16 +248,19 @@ static void add_to_fact(struct profile *profile, const char *key, const char *fo
 
 static void note_translation(struct target *target)
 {
-	uint64_t insns = 0, blocks = 0, spent_ns = 0;
+	uint64_t insns = 0, blocks = 0, hot = 0, spent_ns = 0;
 	for (int copy = 0; copy < N_COPIES; copy++) {
 		const struct code_cache *cache = &target->copies[copy].cache;
 		for (size_t i = cache->n_inherited; i < cache->n_blocks; i++)
 			insns += cache->blocks[i].n_insns;
 		blocks += cache->n_blocks - cache->n_inherited;
+		hot += target->copies[copy].hot.n_blocks;
 		spent_ns += target->copies[copy].spent_ns;
 	}
 	add_to_fact(target->profile, "translated_blocks", "%.0f", (double)blocks);
 	add_to_fact(target->profile, "translated_instructions", "%.0f", (double)insns);
+	if (hot)
+		add_to_fact(target->profile, "hot_blocks", "%.0f", (double)hot);
 	if (target->untraced > 0)
 		add_to_fact(target->profile, "untraced_accesses", "%.0f", target->untraced);
 	add_to_fact(target->profile, "translation_s", "%.6f", (double)spent_ns * 1e-9);

@@ -96,6 +96,8 @@ void images_count(struct counted_run *run, struct tracee *tracee)
 	pthread_mutex_lock(&run->lock);
 	if (target && target->drain)
 		target->windows = run->windows;
+	else if (target)
+		target->pace = &run->pace;
 	if (target && rf_array_push(run->targets, run->n_targets, run->cap_targets, target))
 		tracee->target = target;
 	pthread_mutex_unlock(&run->lock);

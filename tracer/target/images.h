@@ -3,6 +3,7 @@
 
 #include "tracer/launch/process_log.h"
 #include "tracer/launch/sandbox.h"
+#include "tracer/target/copies.h"
 #include "tracer/target/tracees.h"
 #include "tracer/target/windows.h"
 
@@ -24,6 +25,7 @@ struct counted_run {
 	size_t n_let_go, cap_let_go;
 	struct traffic_options traffic;
 	struct drain *drain;     /* NULL: accesses are not traced */
+	struct copies_pace pace; /* of code that is only counted */
 	struct windows *windows; /* of the traced code; NULL: all is */
 	struct stock *stock;     /* what its processes translate; NULL: nothing is kept */
 	struct sandbox sandbox;

@@ -13,7 +13,6 @@
 #include "tracer/target/shared_memory.h"
 #include "tracer/target/stops.h"
 #include "tracer/target/watchdog.h"
-#include "tracer/target/windows.h"
 
 #include <errno.h>
 #include <string.h>
@@ -283,6 +282,7 @@ static bool make_plain(struct target *target, pid_t tid, struct user_regs_struct
 	if (!error) {
 		entry_table_init(target, COPY_PLAIN);
 		copies_inherit(target, COPY_PLAIN);
+		copies_find_hot(target);
 	}
 	target->has_plain = !error;
 	target->plain_failed = error != NULL; /* then all of it is traced */
@@ -335,9 +335,9 @@ static bool is_amid_call(struct tracee *tracee, struct user_regs_struct *regs)
 static enum copy wanted_copy(struct target *target, int slot)
 {
 	const enum copy now = target->slot_of[slot].copy;
-	if (target->native || !target->windows)
+	if (target->native)
 		return now;
-	const enum copy wanted = windows_wanted(target->windows, clock_now_ns());
+	const enum copy wanted = copies_wanted(target, clock_now_ns());
 	return wanted == COPY_PLAIN && target->plain_failed ? now : wanted;
 }
 
@@ -347,7 +347,7 @@ static bool change_copy(struct tracee *tracee)
 	struct user_regs_struct regs;
 	bool moved, alive = true;
 	const int slot = target_slot_index(target, tracee->tid);
-	if (!slot || !target->windows)
+	if (!slot)
 		return true;
 	pthread_mutex_lock(target->lock);
 	const enum copy wanted = wanted_copy(target, slot);
@@ -362,7 +362,7 @@ static bool change_copy(struct tracee *tracee)
 			alive = go_on_in(tracee, slot, wanted, &regs);
 	}
 	pthread_mutex_lock(target->lock);
-	target->slot_of[slot].changes = false; /* it may be asked again */
+	copies_answered(target, slot);
 	pthread_mutex_unlock(target->lock);
 	return alive;
 }

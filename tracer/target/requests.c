@@ -108,7 +108,7 @@ static uint64_t answer_transfer(struct target *target, int slot, uint32_t type, 
 	uint64_t ignored, body = 0, entry = 0;
 	if (target->native)
 		return leave(target, slot, pc);
-	if (copies_is_new(target, slot, pc) &&
+	if (target->windows && copies_is_new(target, slot, pc) &&
 	    windows_begin_for_new_code(target->windows, clock_now_ns())) {
 		copies_enter_first(target, slot);
 		copy = target_copy_of(target, slot);
@@ -243,10 +243,10 @@ static bool answer_all(struct target *target)
 /* Asks the threads that run another copy of the code than they should to change. */
 static void ask_to_change(struct target *target)
 {
-	if (!target->windows || target->native)
+	if (target->native)
 		return;
 	const uint64_t now = clock_now_ns();
-	const enum copy wanted = windows_wanted(target->windows, now);
+	const enum copy wanted = copies_wanted(target, now);
 	if (wanted == COPY_PLAIN && !target->has_plain && now < target->plain_from_ns)
 		return;
 	for (int slot = 1; slot < target->n_slots; slot++) {
@@ -264,9 +264,9 @@ static void ask_to_change(struct target *target)
 static struct timespec patience(struct target *target)
 {
 	uint64_t ns = 50000000;
-	if (target->windows && windows_patience(target->windows) < ns)
-		ns = windows_patience(target->windows);
-	const uint64_t now = clock_now_ns();
+	const uint64_t now = clock_now_ns(), change = copies_patience(target, now);
+	if (change < ns)
+		ns = change;
 	for (int slot = 1; slot < target->n_slots; slot++) {
 		const uint64_t at = __atomic_load_n(&target->stop_at[slot], __ATOMIC_ACQUIRE);
 		if (at && at < now + ns)

@@ -67,13 +67,14 @@ struct target {
 	struct translator copies[N_COPIES];
 	struct stock *stock;          /* of the whole run, not owned; or NULL */
 	uint64_t program;             /* the file that it runs; 0: not known */
-	bool has_plain, plain_failed; /* the second copy can be used, or never will */
+	bool has_plain, plain_failed; /* the second copy can be used, or never will (copies.h) */
 	uint64_t plain_from_ns;       /* before that time it is not made */
 	uint64_t next_count_ns;       /* when executions may be counted again (copies.c) */
-	struct windows *windows;      /* of the whole run, not owned; NULL: always the first copy */
-	uint8_t *slots;               /* MAX_SLOTS slots, as mapped here */
-	uint64_t slots_address;       /* and in the target */
-	uint64_t gate_address;        /* the gate's copy in the target */
+	struct copies_pace *pace; /* of the whole run, not owned; NULL: nothing is only counted */
+	struct windows *windows;  /* of the whole run, not owned; NULL: all is traced, or nothing */
+	uint8_t *slots;           /* MAX_SLOTS slots, as mapped here */
+	uint64_t slots_address;   /* and in the target */
+	uint64_t gate_address;    /* the gate's copy in the target */
 	struct {
 		pid_t tid; /* 0: the slot is free */
 		uint32_t thread;

@@ -38,6 +38,7 @@ bool batch_close(struct batch *batch)
 	batch->translator->failed |= batch->failed;
 	free(batch->calls);
 	free(batch->got_misses);
+	free(batch->exits);
 	free(batch->cold_checks);
 	free(batch->wanted);
 	free(batch->exclusive);
@@ -67,6 +68,13 @@ void batch_piece(struct batch *batch, enum piece_kind kind, uint16_t orig)
 void batch_link(struct batch *batch, const struct label *label, uint64_t pc, enum link_kind kind)
 {
 	const uint32_t junction = kind == LINK_FLOW ? layout_junction(batch->layout, pc) : OUTSIDE;
+	const uint32_t out = kind == LINK_FLOW ? batch->cache->blocks[batch->block].out : OUTSIDE;
+	if (junction != out) {
+		const struct batch_exit exit = {*label, pc, out};
+		assert(junction == OUTSIDE && batch->layout->counts_exits);
+		batch_push(batch, batch->exits, batch->n_exits, batch->cap_exits, exit);
+		return;
+	}
 	const struct wanted wanted = {pc,
 				      kind == LINK_FLOW && junction == OUTSIDE ? LINK_JUMP : kind};
 	const struct link link = {

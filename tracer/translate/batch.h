@@ -32,6 +32,13 @@ struct got_miss {
 	struct decoded insn;
 };
 
+/* Control that leaves a batch, from a junction, for code that is in none, or in another one. */
+struct batch_exit {
+	struct label label; /* what leads there */
+	uint64_t pc;
+	uint32_t junction;
+};
+
 /* What is out of line of a check of an address: its record (trace_emit.h). */
 struct cold_check {
 	struct trace_check check;
@@ -56,6 +63,8 @@ struct batch {
 	size_t n_calls, cap_calls;
 	struct got_miss *got_misses;
 	size_t n_got_misses, cap_got_misses;
+	struct batch_exit *exits;
+	size_t n_exits, cap_exits;
 	struct wanted {
 		uint64_t pc;
 		enum link_kind kind;
@@ -95,7 +104,7 @@ void batch_piece_of(struct batch *batch, struct piece piece);
 
 /* The field of the instruction just emitted, the label's only one, becomes a link to the block of
  * pc, wherever that will be; batch_publish will aim it.  LINK_FLOW: where the layout has the way
- * from the end of the block being emitted. */
+ * from the end of the block being emitted, or (layout.counts_exits) a way out is counted. */
 void batch_link(struct batch *batch, const struct label *label, uint64_t pc, enum link_kind kind);
 /* A jump that is such a link. */
 void batch_jump(struct batch *batch, uint64_t pc, enum link_kind kind);

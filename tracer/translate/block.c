@@ -287,7 +287,7 @@ void emit_blocks(struct batch *batch, const struct plan *plan)
 		batch->n_items = block->n;
 		emit_block(batch, block);
 		const struct planned *last = &batch->items[block->n - 1];
-		if (block->is_rest || last->last_of_run)
+		if (!batch->failed && (block->is_rest || last->last_of_run))
 			emit_continuation(batch, &last->insn);
 	}
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define MAX_DEPTH 7 /* of loops in each other, as weights know them */
-#define N_WEIGHTS (2 * (MAX_DEPTH + 1))
+#define STATIC_WEIGHTS (2 * (MAX_DEPTH + 1))
 
 /* ---- blocks ---- */
 
@@ -111,6 +111,14 @@ static uint32_t node_at(const struct layout *layout, uint64_t pc)
 	return block ? in_node(*block) : OUTSIDE;
 }
 
+/* Control goes to pc behind a block. */
+static void unite_flow(const struct layout *layout, uint32_t *parent, size_t b, uint64_t pc)
+{
+	const uint32_t node = node_at(layout, pc);
+	if (node != OUTSIDE || !layout->counts_exits)
+		unite(parent, out_node(b), node);
+}
+
 /* Where control goes behind a block. */
 static void unite_behind(const struct layout *layout, uint32_t *parent, size_t b,
 			 const struct decoded *last)
@@ -118,16 +126,16 @@ static void unite_behind(const struct layout *layout, uint32_t *parent, size_t b
 	const uint64_t next = last->pc + last->length;
 	switch ((enum flow)last->flow) {
 	case FLOW_NEXT:
-		unite(parent, out_node(b), node_at(layout, next));
+		unite_flow(layout, parent, b, next);
 		break;
 	case FLOW_JUMP:
 	case FLOW_XBEGIN:
-		unite(parent, out_node(b), node_at(layout, last->target));
+		unite_flow(layout, parent, b, last->target);
 		break;
 	case FLOW_BRANCH:
 	case FLOW_LOOP:
-		unite(parent, out_node(b), node_at(layout, last->target));
-		unite(parent, out_node(b), node_at(layout, next));
+		unite_flow(layout, parent, b, last->target);
+		unite_flow(layout, parent, b, next);
 		break;
 	default: /* what comes back behind it need not do so as often as it ran */
 		unite(parent, out_node(b), OUTSIDE);
@@ -189,8 +197,19 @@ static void deepen(struct layout *layout, const struct plan *plan, uint64_t from
 	for (size_t b = 0; b < layout->n_blocks; b++) {
 		struct layout_block *block = &layout->blocks[b];
 		const uint64_t pc = plan->items[block->first].insn.pc;
-		if (pc >= from && pc <= to && block->weight + 2 < N_WEIGHTS)
+		if (pc >= from && pc <= to && block->weight + 2 < STATIC_WEIGHTS)
 			block->weight += 2;
+	}
+}
+
+/* By their executions; to count a costly one takes about twice as long. */
+static void weigh_hot(struct layout *layout, const struct plan *plan)
+{
+	for (size_t b = 0; b < layout->n_blocks; b++) {
+		struct layout_block *block = &layout->blocks[b];
+		block->weight =
+			(uint16_t)(hot_code_weight(plan->hot, plan->items[block->first].insn.pc) +
+				   (is_costly(plan, block) ? HOT_DOUBLED : 0));
 	}
 }
 
@@ -225,7 +244,11 @@ static void choose_derived(struct layout *layout, const struct plan *plan, uint3
 {
 	for (uint32_t i = 0; i <= n_junctions; i++)
 		parent[i] = i;
-	for (int weight = N_WEIGHTS - 1; weight >= 0; weight--)
+	int heaviest = 0;
+	for (size_t b = 0; b < layout->n_blocks; b++)
+		if (layout->blocks[b].weight > heaviest)
+			heaviest = layout->blocks[b].weight;
+	for (int weight = heaviest; weight >= 0; weight--)
 		for (size_t b = 0; b < layout->n_blocks; b++) {
 			struct layout_block *block = &layout->blocks[b];
 			if (block->weight == weight && !is_lone_call(plan, block))
@@ -293,7 +316,7 @@ static struct rf_error *order_derived(const struct layout *layout, struct code_c
 struct rf_error *layout_build(struct layout *layout, const struct plan *plan,
 			      struct code_cache *cache)
 {
-	*layout = (struct layout){0};
+	*layout = (struct layout){.counts_exits = plan->hot != NULL};
 	struct rf_error *error = add_blocks(layout, plan);
 	if (error)
 		return error;
@@ -305,7 +328,10 @@ struct rf_error *layout_build(struct layout *layout, const struct plan *plan,
 	error = parent && number && meetings ? find_junctions(layout, plan, cache, parent, number)
 					     : rf_error_no_memory();
 	if (!error) {
-		weigh(layout, plan);
+		if (plan->hot)
+			weigh_hot(layout, plan);
+		else
+			weigh(layout, plan);
 		choose_derived(layout, plan, parent, first, n_nodes - 1);
 		error = order_derived(layout, cache, meetings, first);
 	}

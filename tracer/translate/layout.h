@@ -15,7 +15,7 @@ struct layout_block {
 	bool first_of_run; /* control does not come from the code before it */
 	bool is_rest;      /* a copy of the rest of a loop that is one block */
 	bool is_derived;
-	uint8_t weight;   /* what a counter would cost: nesting of loops, way of counting */
+	uint16_t weight;  /* what a counter would cost: executions, way of counting */
 	uint32_t in, out; /* junctions, as numbered in the code cache */
 };
 
@@ -23,6 +23,7 @@ struct layout {
 	struct layout_block *blocks;
 	size_t n_blocks, cap_blocks;
 	struct u64_map block_of_pc;
+	bool counts_exits; /* what leaves the batch from a junction is counted on its way */
 };
 
 /* Adds junctions and derived blocks to the cache; the batch's blocks will be the next ones there,

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#define HOT_BATCH_INSNS 4000 /* of hot code: most functions */
 #define MAX_LOOP_INSNS 200   /* of a loop that becomes one block */
 #define MAX_BLOCK_INSNS 1000 /* offsets inside a block are 16 bits wide */
 
@@ -100,6 +101,27 @@ static struct rf_error *complete_loop(struct plan *plan, size_t first, size_t kn
 	return error;
 }
 
+static size_t limit_of(const struct plan *plan, const struct translator *translator)
+{
+	return plan->hot ? HOT_BATCH_INSNS : translator->batch_insns;
+}
+
+/* Hot code and other code are never in one batch. */
+static bool suits(const struct plan *plan, const struct translator *translator, uint64_t pc)
+{
+	return (hot_code_weight(&translator->hot, pc) > 0) == (plan->hot != NULL);
+}
+
+/* Whether a run that has come to the beginning of a block goes on into it. */
+static bool goes_on(const struct plan *plan, struct translator *translator, uint64_t pc)
+{
+	const struct translator *checked = translator->checked;
+	return plan->n_items < limit_of(plan, translator) &&
+	       (!plan->n_items || (suits(plan, translator, pc) &&
+				   !(checked && checked->trace &&
+				     code_cache_is_unmet(&translator->checked->cache, pc))));
+}
+
 /* Adds instructions from pc on, up to one behind which control does not go on, or known code. */
 static struct rf_error *add_run(struct plan *plan, struct translator *translator, uint64_t pc,
 				const char **why)
@@ -114,10 +136,7 @@ static struct rf_error *add_run(struct plan *plan, struct translator *translator
 			error = complete_loop(plan, first, *known);
 			break;
 		}
-		if (known_block(translator, pc) ||
-		    (leader && plan->n_items >= translator->batch_insns) ||
-		    (leader && plan->n_items && translator->checked &&
-		     code_cache_is_unmet(&translator->checked->cache, pc)))
+		if (known_block(translator, pc) || (leader && !goes_on(plan, translator, pc)))
 			break;
 		error = add_insn(plan, translator, pc, why, &ends);
 		if (error || ends)
@@ -198,13 +217,29 @@ static void find_flag_returns(struct plan *plan)
 	}
 }
 
+/* The last one that was added, or the hottest. */
+static uint64_t take_todo(struct plan *plan)
+{
+	size_t best = plan->n_todo - 1;
+	for (size_t i = 0; plan->hot && i < plan->n_todo; i++)
+		if (hot_code_weight(plan->hot, plan->todo[i]) >
+		    hot_code_weight(plan->hot, plan->todo[best]))
+			best = i;
+	const uint64_t pc = plan->todo[best];
+	plan->todo[best] = plan->todo[--plan->n_todo];
+	return pc;
+}
+
 struct rf_error *plan_build(struct plan *plan, struct translator *translator, uint64_t pc,
 			    const char **why)
 {
 	memset(plan, 0, sizeof(*plan));
+	if (hot_code_weight(&translator->hot, pc))
+		plan->hot = &translator->hot;
 	struct rf_error *error = add_run(plan, translator, pc, why);
-	while (!error && plan->n_items && plan->n_todo && plan->n_items < translator->batch_insns) {
-		const uint64_t next = plan->todo[--plan->n_todo];
+	while (!error && plan->n_items && plan->n_todo &&
+	       plan->n_items < limit_of(plan, translator)) {
+		const uint64_t next = take_todo(plan);
 		const char *ignored;
 		const uint32_t *known = u64_map_find(&plan->index_of_pc, next);
 		if (known)

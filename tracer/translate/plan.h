@@ -22,6 +22,7 @@ struct planned {
 #define MAX_PLT_INSNS 2 /* of an entry of a PLT: nothing but an endbr64 before the jump */
 
 struct plan {
+	const struct hot_code *hot; /* nothing but that is in it; NULL: none of it */
 	struct code_window { /* a copy of the program's code around the place being decoded */
 		uint64_t pc;
 		size_t size;

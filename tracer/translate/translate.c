@@ -35,6 +35,7 @@ static void emit_plan(struct batch *batch, const struct plan *plan, bool with_en
 	emit_cold_calls(batch);
 	emit_got_misses(batch);
 	emit_cold_checks(batch);
+	emit_exits(batch);
 	batch->layout = NULL;
 	layout_deinit(&layout);
 }
@@ -44,8 +45,9 @@ static const char *make_batch(struct translator *translator, struct arena *arena
 			      const struct plan *plan, bool with_entry)
 {
 	struct batch batch;
+	/* of a block: its own, that of a way to it, and those of two ways out */
 	if (!arena ||
-	    translator->cache.n_counters + 2 * plan->n_items > translator_counters(translator))
+	    translator->cache.n_counters + 4 * plan->n_items > translator_counters(translator))
 		return why_full;
 	batch_open(&batch, translator, arena, NO_BLOCK);
 	emit_plan(&batch, plan, with_entry);
@@ -258,6 +260,14 @@ uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *
 	if (!block->provisional && asked.arena != block->arena && !asked.linked)
 		link_stub(translator, stub - translator_first_stub(translator));
 	return body_of(translator, block, why);
+}
+
+void translate_hot(struct translator *translator)
+{
+	for (size_t i = 0; i < translator->hot.n_blocks; i++) {
+		const char *ignored; /* a thread that comes there is told */
+		(void)translate_body(translator, translator->hot.blocks[i], &ignored);
+	}
 }
 
 /* ---- changes ---- */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tracer/translate/code_cache.h"
+#include "tracer/translate/hot_code.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +37,7 @@ struct translator {
 	bool is_plain;
 	/* That other one, or NULL.  Code that was not met there yet is a batch of its own here. */
 	struct translator *checked;
+	struct hot_code hot;         /* batches are made for; empty: not known */
 	struct inherited *inherited; /* what another image had translated (inherit.h); or NULL */
 	bool loop_is_slow;  /* the processor's LOOP instruction: checks do without it (landing.c) */
 	bool quiet;         /* only one thread runs translated code */
@@ -58,6 +60,9 @@ uint64_t translate_body(struct translator *translator, uint64_t pc, const char *
  * the landing that checks the one below the stack pointer (returns). */
 uint64_t translate_entry(struct translator *translator, uint64_t pc, const char **why);
 uint64_t translate_landing(struct translator *translator, uint64_t pc, const char **why);
+
+/* Translates all of translator->hot that is not yet. */
+void translate_hot(struct translator *translator);
 
 /* Makes an unused translator that of the second copy of what `checked` translates. */
 void translator_make_plain(struct translator *translator, struct translator *checked);

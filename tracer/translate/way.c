@@ -64,6 +64,23 @@ uint32_t batch_body(struct batch *batch, struct code_block *block)
 	return block->body;
 }
 
+void emit_exits(struct batch *batch)
+{
+	batch->block = NO_BLOCK;
+	for (size_t i = 0; i < batch->n_exits && !batch->failed; i++) {
+		struct batch_exit *exit = &batch->exits[i];
+		uint32_t counter;
+		batch_check(batch,
+			    derive_add_crossing(batch->cache, exit->junction, OUTSIDE, &counter));
+		if (batch->failed)
+			return;
+		label_bind(batch->arena, &exit->label);
+		batch_piece(batch, PIECE_STEP, 0);
+		emit_count_other(batch, counter, 0);
+		batch_jump(batch, exit->pc, LINK_JUMP);
+	}
+}
+
 uint32_t batch_way_out(struct batch *batch, uint64_t pc, uint32_t junction)
 {
 	uint32_t counter;

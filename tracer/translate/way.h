@@ -16,6 +16,8 @@ uint32_t batch_stub(struct batch *batch, uint64_t pc, bool is_call);
 /* The place in the batch's arena where control for pc goes: the block itself, a way to it, or a
  * stub. */
 uint32_t batch_way(struct batch *batch, uint64_t pc, bool is_call);
+/* The ways out of the batch that are counted. */
+void emit_exits(struct batch *batch);
 /* Where control that comes from junction `junction` to pc goes when the block there is gone. */
 uint32_t batch_way_out(struct batch *batch, uint64_t pc, uint32_t junction);
 

@@ -3,6 +3,7 @@
 #include "tests/unit/tracer/translate/lockstep_reference.h"
 #include "tests/unit/tracer/translate/lockstep_trace.h"
 
+#include "base/array.h"
 #include "tracer/gate/protocol.h"
 #include "tracer/translate/derive.h"
 
@@ -675,13 +676,33 @@ static void reset_cache(struct lockstep *lockstep)
 	const struct arena arena = cache->arenas[0];
 	memset(arena.host, 0, arena.used);
 	code_cache_deinit(cache);
+	hot_code_deinit(&lockstep->translator.hot);
 	code_cache_add_arena(cache, arena.base, arena.host, arena.size);
+}
+
+/* Some of the blocks that the reference comes to are hot, as chance has it. */
+static bool heat(struct lockstep *lockstep)
+{
+	struct hot_code *hot = &lockstep->translator.hot;
+	bool begins = true, ok = true;
+	for (size_t i = 0; i < reference.n && ok; i++) {
+		const struct step *step = &reference.steps[i];
+		const uint64_t pc = step->regs.rip, random = lockstep_random(lockstep);
+		if (begins && random % 4 && !hot_code_weight(hot, pc))
+			ok = u64_map_set(&hot->weights, pc, 1 + (random >> 8) % HOT_MOST) &&
+			     rf_array_push(hot->blocks, hot->n_blocks, hot->cap_blocks, pc);
+		begins = step[1].regs.rip != pc + step->length || random >> 16 & 1;
+	}
+	translate_hot(&lockstep->translator);
+	return ok;
 }
 
 static bool run_translated(struct run *run, const struct lockstep_state *start)
 {
 	struct lockstep *lockstep = run->lockstep;
 	const char *why = NULL;
+	if (run->options->is_hot && !heat(lockstep))
+		return fail(lockstep, 0, "memory is short");
 	bool ok = true, compared = false;
 	uint64_t whole = 0;
 	run->regs = start->regs;

@@ -51,6 +51,7 @@ struct lockstep_options {
 	uint64_t
 		collide_with; /* if not 0: the jump table holds the entry of this address already */
 	bool is_random;       /* the code was not meant to run from here: see reference_first_got */
+	bool is_hot;          /* some of the code is: translate/hot_code.h */
 	bool busy; /* as if other threads ran translated code: no unaligned store to a link */
 };
 

@@ -148,6 +148,7 @@ void lockstep_close(struct lockstep *lockstep)
 		free(lockstep->translated[i]);
 	}
 	code_cache_deinit(&lockstep->translator.cache);
+	hot_code_deinit(&lockstep->translator.hot);
 	free(lockstep->translator.new_entries);
 	trace_config_destroy(lockstep->translator.trace);
 	*lockstep = (struct lockstep){0};

@@ -76,7 +76,33 @@ struct walk {
 	struct translator translator;
 	uint64_t *counters;
 	int64_t *truth; /* executions, by block */
+	bool is_hot;    /* some of the code is hot */
 };
+
+static struct walk open_walk(size_t batch_insns)
+{
+	struct walk walk = {
+		.translator = {.source = {.read = read_code, .locate = locate},
+			       .quiet = true,
+			       .batch_insns = batch_insns},
+		.counters = calloc(100000, sizeof(uint64_t)),
+		.truth = calloc(10000, sizeof(int64_t)),
+	};
+	uint8_t *memory = calloc(1, ARENA);
+	cr_assert(walk.counters && walk.truth && memory);
+	code_cache_add_arena(&walk.translator.cache, CODE_PC + (1 << 20), memory, ARENA);
+	return walk;
+}
+
+static void close_walk(struct walk *walk)
+{
+	free(walk->translator.cache.arenas[0].host);
+	code_cache_deinit(&walk->translator.cache);
+	hot_code_deinit(&walk->translator.hot);
+	free(walk->translator.new_entries);
+	free(walk->counters);
+	free(walk->truth);
+}
 
 /* Control comes to pc from no block of its batch; returns the block. */
 static uint32_t enter(struct walk *walk, uint64_t pc)
@@ -127,6 +153,19 @@ static uint64_t random_pc(void)
 	return CODE_PC + 8 * random_below(N_SLOTS);
 }
 
+/* Control leaves the batch by a way out: whichever it is, the derivation is the same. */
+static void leave(struct walk *walk, uint32_t junction)
+{
+	const struct code_cache *cache = &walk->translator.cache;
+	size_t i = 0;
+	while (i < cache->n_crossings &&
+	       (cache->crossings[i].from != junction || cache->crossings[i].to != OUTSIDE ||
+		cache->crossings[i].counter == cache->leaving[junction]))
+		i++;
+	cr_assert_lt(i, cache->n_crossings, "no way out is counted");
+	walk->counters[cache->crossings[i].counter]++;
+}
+
 static uint32_t go_on(struct walk *walk, uint32_t b)
 {
 	struct code_cache *cache = &walk->translator.cache;
@@ -143,49 +182,63 @@ static uint32_t go_on(struct walk *walk, uint32_t b)
 	if (block->out == OUTSIDE)
 		return enter(walk, pc ? pc : random_pc());
 	const struct code_block *next = code_cache_block(cache, pc);
+	if (walk->is_hot && (!next || next->in != block->out)) {
+		leave(walk, block->out);
+		return enter(walk, pc);
+	}
 	cr_assert(next);
 	cr_assert_eq(next->in, block->out, "control leaves its junction");
 	return (uint32_t)(next - cache->blocks);
 }
 
-static size_t walk_once(size_t batch_insns)
+/* As far as chance has it what `walk` has met is hot in the next one, and translated at once. */
+static void heat(struct walk *next, const struct walk *walk)
 {
-	uint8_t *memory = calloc(1, ARENA);
-	struct walk walk = {
-		.translator = {.source = {.read = read_code, .locate = locate},
-			       .quiet = true,
-			       .batch_insns = batch_insns},
-		.counters = calloc(100000, sizeof(uint64_t)),
-		.truth = calloc(10000, sizeof(int64_t)),
-	};
-	struct code_cache *cache = &walk.translator.cache;
-	code_cache_add_arena(cache, CODE_PC + (1 << 20), memory, ARENA);
-	uint32_t b = enter(&walk, CODE_PC);
-	for (size_t i = 0; i < N_STEPS; i++)
-		b = go_on(&walk, b);
-	derive_leave(cache, &cache->blocks[b], false, walk.counters); /* it is killed there */
-	int64_t *seen = malloc(cache->n_blocks * sizeof(*seen));
-	cr_assert(derive_executions(cache, walk.counters, seen));
+	const struct code_cache *cache = &walk->translator.cache;
+	double *executions = calloc(cache->n_blocks + 1, sizeof(*executions));
+	cr_assert(executions);
 	for (size_t i = 0; i < cache->n_blocks; i++)
-		cr_assert_eq(seen[i], walk.truth[i], "block %zu: %" PRId64 ", not %" PRId64, i,
-			     seen[i], walk.truth[i]);
-	const size_t n_derived = cache->n_derived;
-	code_cache_deinit(cache);
-	free(walk.translator.new_entries);
-	free(memory);
-	free(walk.counters);
-	free(walk.truth);
+		executions[i] = random_below(4) ? (double)(1 + random_below(1000)) : 0;
+	cr_assert(hot_code_init(&next->translator.hot, cache, executions));
+	translate_hot(&next->translator);
+	next->is_hot = true;
+	free(executions);
+}
+
+static void go(struct walk *walk)
+{
+	struct code_cache *cache = &walk->translator.cache;
+	uint32_t b = enter(walk, CODE_PC);
+	for (size_t i = 0; i < N_STEPS; i++)
+		b = go_on(walk, b);
+	derive_leave(cache, &cache->blocks[b], false, walk->counters); /* it is killed there */
+	int64_t *seen = malloc(cache->n_blocks * sizeof(*seen));
+	cr_assert(derive_executions(cache, walk->counters, seen));
+	for (size_t i = 0; i < cache->n_blocks; i++)
+		cr_assert_eq(seen[i], walk->truth[i], "block %zu: %" PRId64 ", not %" PRId64, i,
+			     seen[i], walk->truth[i]);
 	free(seen);
-	return n_derived;
 }
 
 Test(derive, counts_equal_those_of_every_block)
 {
-	size_t n_derived = 0;
+	size_t n_derived = 0, n_derived_hot = 0, n_blocks = 0, n_blocks_hot = 0;
 	for (uint64_t i = 0; i < N_PROGRAMS; i++) {
 		random_state = 0x9e3779b97f4a7c15u * (i + 1);
 		make_code();
-		n_derived += walk_once(i % 3 ? 400 : 1 + i % 20);
+		const size_t batch_insns = i % 3 ? 400 : 1 + i % 20;
+		struct walk walk = open_walk(batch_insns), hot = open_walk(batch_insns);
+		go(&walk);
+		heat(&hot, &walk);
+		go(&hot);
+		n_derived += walk.translator.cache.n_derived;
+		n_blocks += walk.translator.cache.n_blocks;
+		n_derived_hot += hot.translator.cache.n_derived;
+		n_blocks_hot += hot.translator.cache.n_blocks;
+		close_walk(&walk);
+		close_walk(&hot);
 	}
 	cr_expect_gt(n_derived, 1000, "hardly any block was derived");
+	cr_expect_gt(n_derived_hot * n_blocks, n_derived * n_blocks_hot,
+		     "no more are derived where it is known what is hot");
 }

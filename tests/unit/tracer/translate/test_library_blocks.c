@@ -91,6 +91,7 @@ static struct lockstep_options random_options(void)
 		.is_random = true,
 		.busy = random >> 32 & 1,
 		.link_indirect = random >> 33 & 1,
+		.is_hot = random >> 34 & 1,
 	};
 }
 

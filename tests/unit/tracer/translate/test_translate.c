@@ -47,6 +47,7 @@ static void try_snippet(const struct snippet *snippet, enum lockstep_layout layo
 		{.batch_insns = WHOLE_BATCH, .max_steps = 1000, .link_indirect = true},
 		{.batch_insns = 1, .max_steps = 1000, .link_indirect = true, .busy = true},
 		{.batch_insns = 2, .max_steps = 1000},
+		{.batch_insns = 2, .max_steps = 1000, .link_indirect = true, .is_hot = true},
 	};
 	const size_t size = (size_t)(snippet->end - snippet->begin);
 	for (size_t i = 0; i < COUNT(ways); i++) {

@@ -1,0 +1,34 @@
+"""Code that runs for long is laid out anew by what is hot in it; its counts stay exact."""
+
+import os
+
+import pytest
+
+from harness import functions
+
+SUITE = "targets"
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MEMBERS = ("instructions", "load_bytes", "store_bytes", "string_bytes")
+
+
+def counts(t, program, rounds, *words, options=()):
+    """By function; and how many blocks were laid out anew."""
+    report = t.profile([program, str(rounds), *words], "--work=count", "--traffic=none", *options).json
+    rows = {row["name"]: tuple(row[member] for member in MEMBERS) for row in functions(report, module="hot_code")
+            if row["name"].startswith(("round_", "one_round"))}
+    assert len(rows) == 8, sorted(rows)
+    return rows, report["run"]["hot_blocks"]
+
+
+@pytest.mark.parametrize("options", [(), ("--once",)], ids=["twice", "once"])
+@pytest.mark.parametrize("words", [(), ("threads",), ("signals",)], ids=["plain", "threads", "signals"])
+def test_each_round_counts_as_much(t, words, options):
+    program = t.program(os.path.join(HERE, "programs", "hot_code.c"), ("-O2",), ("-lpthread",))
+    (one, _), (two, _) = (counts(t, program, n, *words, options=options) for n in (1, 2))
+    n = 8000 if words == ("threads",) else 25000
+    many, n_hot = counts(t, program, n, *words, options=options)
+    assert n_hot, "nothing was laid out anew"
+    for name, row in many.items():
+        truth = tuple(a + (n - 1) * (b - a) for a, b in zip(one[name], two[name]))
+        assert row == truth, f"{name}: {dict(zip(MEMBERS, row))}, true {dict(zip(MEMBERS, truth))}"

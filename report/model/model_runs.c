@@ -117,7 +117,9 @@ void model_total_runs(const struct profile *profile, struct model *model)
 	const uint64_t cost = model_sample_cost(profile);
 	const double time_s = (double)model->time_ns * 1e-9;
 	struct model_run_time times[PROFILE_MAX_RUNS], walls[PROFILE_MAX_RUNS];
-	model->halfwidth_s = model->n_samples ? 1.96 * time_s / sqrt((double)model->n_samples) : 0;
+	model->halfwidth_s = model->n_samples ? 1.96 * model_sample_spread(profile) * time_s /
+							sqrt((double)model->n_samples)
+					      : 0;
 	assert(n <= PROFILE_MAX_RUNS);
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_timed_run *run = &profile->timed_runs[i];

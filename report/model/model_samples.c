@@ -29,6 +29,12 @@ uint64_t model_sample_weight(const struct profile_sample *sample, uint64_t cost)
 	return stay - (cost < stay / 2 ? cost : stay / 2);
 }
 
+double model_sample_spread(const struct profile *profile)
+{
+	const double spread = profile_number_fact(profile, "sample_spread", 1);
+	return spread > 1 && spread < 1e3 ? spread : 1;
+}
+
 /* What samples at each frame are to be multiplied by, the last of those without a frame; NULL where
  * there was one run. */
 static struct rf_error *find_scales(const struct profile *profile, double **out)
@@ -251,20 +257,21 @@ static void set_runs(const struct model_rows *rows, size_t row, struct model_fun
 	function->halfwidth_s = model_run_halfwidth(times, n, (double)function->time_ns * 1e-9);
 }
 
-static void set_elapsed(struct model_function *function)
+static void set_elapsed(struct model_function *function, double spread)
 {
 	const double time_s = (double)function->time_ns * 1e-9;
 	if (function->concurrency < 1)
 		function->concurrency = 1;
 	function->elapsed_s = time_s / function->concurrency;
-	/* n samples of a Poisson process: ± 1.96 √n of them, 95 %. */
+	/* n equal samples of a Poisson process: ± 1.96 √n of them, 95 %. */
 	if (function->n_samples)
-		function->halfwidth_s = 1.96 * time_s / sqrt((double)function->n_samples);
+		function->halfwidth_s = 1.96 * spread * time_s / sqrt((double)function->n_samples);
 }
 
 void model_time(struct model_rows *rows, const struct model_threads *threads, struct model *model)
 {
 	const struct profile *profile = rows->profile;
+	const double spread = model_sample_spread(profile);
 	for (size_t i = 0; i < rows->n_times; i++) {
 		const struct model_time_sum *time = &rows->times[i];
 		struct model_function *function = &rows->rows[model_row_of_time(rows, time)];
@@ -276,7 +283,7 @@ void model_time(struct model_rows *rows, const struct model_threads *threads, st
 	}
 	for (size_t row = 0; row < rows->n_rows; row++)
 		if (model_is_told(rows, row)) {
-			set_elapsed(&rows->rows[row]);
+			set_elapsed(&rows->rows[row], spread);
 			set_runs(rows, row, &rows->rows[row]);
 		}
 	model_total_runs(profile, model);

@@ -8,6 +8,9 @@
 uint64_t model_sample_cost(const struct profile *profile);
 /* The CPU time that a sample stands for without its cost. */
 uint64_t model_sample_weight(const struct profile_sample *sample, uint64_t cost);
+/* How many times wider than that of as many equal samples an interval of a time is: 1 where all
+ * stand for the same time. */
+double model_sample_spread(const struct profile *profile);
 
 /* Sums up the profile's samples: rows->times, the concurrency of each row,
  * rows->run_times, and of model `sample_ns` and `uncounted_samples`.  The counted work of the rows

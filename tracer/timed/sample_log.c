@@ -16,6 +16,7 @@
 #include "tracer/timed/wait_looks.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,7 +54,8 @@ struct sample_log {
 	uint64_t start;  /* time of the first execve */
 	uint64_t looked; /* when the files of processes were looked at last */
 	uint64_t lost, throttled;
-	uint64_t weight_ns; /* of all samples */
+	uint64_t weight_ns, n_weights; /* of all samples, and how many they are */
+	double squares;                /* the sum of their weights' squares */
 	/* Memory was short when a record came or was played.  Nobody could be told then, in the
 	 * reader's thread: sample_log_finish says so. */
 	struct rf_error *failed;
@@ -174,6 +176,8 @@ static void arrive_sample(struct sample_log *log, const struct sampler *sampler,
 		return;
 	}
 	log->weight_ns += record->period;
+	log->n_weights++;
+	log->squares += (double)record->period * (double)record->period;
 	add_event(log, record, &event);
 }
 
@@ -496,6 +500,15 @@ static uint64_t mean_weight(const struct profile *profile)
 	return profile->n_samples ? sum / profile->n_samples : 0;
 }
 
+/* A sum of samples has the root of the sum of their squares as its standard error. */
+static void note_spread(const struct sample_log *log)
+{
+	const double n = (double)log->n_weights, sum = (double)log->weight_ns;
+	const double spread = sum > 0 ? sqrt(n * log->squares) / sum : 1;
+	if (spread > 1.005)
+		profile_set_fact(log->profile, "sample_spread", "%.3f", spread);
+}
+
 /* What of Python is missing. */
 static void note_python(const struct sample_log *log)
 {
@@ -562,6 +575,7 @@ struct rf_error *sample_log_finish(const struct sampler *sampler, const char *so
 		return error;
 	note_names(log);
 	note_python(log);
+	note_spread(log);
 	sample_player_finish(log->player, log->start);
 	if (usage_memory_peak(log->memory))
 		profile_set_fact(profile, "peak_memory", "%" PRIu64,

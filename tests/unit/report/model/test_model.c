@@ -296,6 +296,22 @@ Test(model, samples_do_not_count_themselves)
 	profile_destroy(p);
 }
 
+/* Samples that stand for different times say less than as many equal ones. */
+Test(model, unequal_samples_widen_intervals)
+{
+	struct profile *p = report_sample();
+	profile_set_fact(p, "sample_spread", "1.25");
+	struct model model = build(p);
+	expect_near(find(&model, "triad")->halfwidth_s, 1.25 * 1.96 * sqrt(1000) * 1e-3, "row");
+	expect_near(model.halfwidth_s, 1.25 * 1.96 * sqrt(1890) * 1e-3, "all");
+	model_deinit(&model);
+	profile_set_fact(p, "sample_spread", "0.5");
+	model = build(p);
+	expect_near(find(&model, "triad")->halfwidth_s, 1.96 * sqrt(1000) * 1e-3, "never narrower");
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
 Test(model, threads_in_turn_are_not_concurrent)
 {
 	struct profile *p = report_sample();

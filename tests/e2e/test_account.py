@@ -19,6 +19,7 @@ from test_errors import as_nobody
 
 SHARE, SECONDS = 0.03, 0.005  # how far a time may be from the truth: the larger of both
 # What some hundred samples say of user and kernel time, of which one stands for up to 4 ms.
+FIRST_PERIODS = 0.008  # seconds of two threads on two processors, half a period of 4 ms each
 SAMPLED = {"share": 0.03, "seconds": 0.025}
 FAULT_PERIOD = 397  # faults that a sample of them stands for
 # What a thread waits for its turn on a machine that does something else besides.
@@ -432,6 +433,24 @@ def test_interpreter_lock(t):
     time = sum_of([row for row in report["waits"] if row["cause"] == "interpreter lock"], "time_s")
     busy = report["run"]["account"]["user_s"]
     assert time > 0.5 * busy, f"{time} s waited for the interpreter, while {busy} s were computed: {report['waits']}"
+
+
+# ---- samples that are far apart ----
+
+@pytest.mark.alone
+@pytest.mark.parametrize("ms", named({"from_the_start": 0, "later": 200}))
+def test_switching(t, ms):
+    """Threads that switch all the time are sampled more seldom, and their times have intervals that hold."""
+    result = t.profile([t.program("switching.c", ("-O2", "-pthread")), str(ms), "20000"], "--traffic=none")
+    report, truth, check = result.json, truth_of(result), Check()
+    check.within("samples", report["run"]["samples"], 50, 0.7 * 1e3 * truth["cpu_s"])
+    for name in "price", "count":
+        rows = functions(report, name)
+        allowed = 1.5 * sum_of(rows, "time_halfwidth_s")  # of which 95 % have 1
+        check.within(f"half-width of {name}", allowed, 0.02 * truth[f"{name}_s"], 0.6 * truth[f"{name}_s"])
+        # on each processor the first period of each thread passes without a sample: half of one in the mean
+        check.near(f"time of {name}", sum_of(rows, "time_s"), truth[f"{name}_s"], share=0, seconds=allowed + FIRST_PERIODS)
+    check.end(result)
 
 
 # ---- with fewer rights ----

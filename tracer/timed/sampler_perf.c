@@ -18,6 +18,12 @@
  * PERF_EVENT_IOC_PERIOD does not reach events that threads have inherited; PERF_EVENT_IOC_ENABLE
  * and _DISABLE do: perf_event_for_each_child in kernel/events/core.c.)
  *
+ * Each time a thread is switched to, the kernel arms its timer.  In a virtual machine that costs
+ * 12 us where the timer is the next one to come on the processor, which one of 1 ms always is; of
+ * 4 ms the kernel's own tick (of 1 to 4 ms) mostly comes first.  So where threads switch often they
+ * are sampled by the event of the last stage from the second stage on.  Of each thread up to a
+ * period on each processor is never sampled, for which the first stage is not left.
+ *
  * The kernel stops an event until the next tick when it samples faster than
  * kernel.perf_event_max_sample_rate, which the kernel itself lowers where its interrupts take long
  * (to 250 a second in a busy virtual machine).  So no period is shorter than that allows, a stage
@@ -29,6 +35,8 @@
 #include "tracer/perf/fault_event.h"
 #include "tracer/perf/perf_ring.h"
 #include "tracer/perf/refusal.h"
+#include "tracer/perf/stops.h"
+#include "tracer/perf/switch_rate.h"
 #include "tracer/timed/fault_cost.h"
 #include "tracer/timed/sample_cost.h"
 #include "tracer/timed/sample_log.h"
@@ -78,24 +86,18 @@ enum { MAX_RING_PAGES = 256, MIN_RING_PAGES = 8 };
  * program can delete them.  Rings that are drained besides wake nobody. */
 enum { POLL_FIRST_MS = 10, POLL_MS = 100, FIRST_POLLS = 100 };
 
-/* Threads that take turns on a CPU within some ticks. */
-enum { STOPS = 8 };
-
 struct cpu_events {
 	int number;
 	int events[STAGES]; /* descriptors or -1; the last one has the ring */
+	int enabled;        /* which of them samples now */
 	uint64_t n_samples; /* of this stage */
 	bool throttled;     /* in this stage */
 	struct fault_event faults;
 	int waits[WAIT_STAGES]; /* descriptors or -1; the last one has the ring */
 	uint64_t n_waits;       /* samples of this stage */
 	struct perf_ring wait_ring;
-	/* Threads whose events the kernel stopped here, the last ones. */
-	struct stop {
-		uint32_t tid;
-		uint64_t before, now; /* times of the last stop and of one just told; 0: none */
-	} stops[STOPS];
-	unsigned n_stops;
+	struct perf_stops stops;
+	struct switch_rate switches;
 	struct perf_ring ring;
 };
 
@@ -105,6 +107,7 @@ struct perf_sampler {
 	size_t n_cpus, cap_cpus;
 	struct pollfd *polls; /* n_cpus rings and the stop event */
 	int stage, wait_stage;
+	int longest; /* the last stage of which an event has sampled */
 	bool sees_kernel;
 	uint64_t max_rate;        /* the kernel's limit in samples a second; 0: not known */
 	uint64_t periods[STAGES]; /* ns */
@@ -351,40 +354,6 @@ struct read_context {
 	struct cpu_events *cpu;
 };
 
-static struct stop *find_stop(struct cpu_events *cpu, uint32_t tid)
-{
-	for (int i = 0; i < STOPS; i++)
-		if (cpu->stops[i].tid == tid)
-			return &cpu->stops[i];
-	return NULL;
-}
-
-static void take_throttle(struct cpu_events *cpu, const struct perf_record *record)
-{
-	struct stop *stop = find_stop(cpu, record->tid);
-	if (!stop) {
-		stop = &cpu->stops[cpu->n_stops++ % STOPS];
-		*stop = (struct stop){.tid = record->tid};
-	}
-	stop->now = record->time;
-	cpu->throttled = true;
-}
-
-/* The CPU time that a sample stands for: its period or, where its thread's event was stopped
- * before, the time since (kernel time in it counts as the thread's own; of a pause of the thread no
- * more than a tick).  A stop is told before the sample that was one too many. */
-static uint64_t weight_of(const struct perf_sampler *sampler, struct cpu_events *cpu,
-			  const struct perf_record *sample)
-{
-	struct stop *stop = find_stop(cpu, sample->tid);
-	const uint64_t before = stop ? stop->before : 0, most = sample->period + sampler->tick_ns;
-	if (stop)
-		*stop = (struct stop){sample->tid, stop->now, 0};
-	if (!before || sample->time < before)
-		return sample->period;
-	return sample->time - before < most ? sample->time - before : most;
-}
-
 static void take_record(void *opaque, const void *bytes, size_t size)
 {
 	struct read_context *context = opaque;
@@ -401,10 +370,13 @@ static void take_record(void *opaque, const void *bytes, size_t size)
 		return;
 	if (record.type == PERF_RECORD_SAMPLE) {
 		context->cpu->n_samples++;
-		record.period = weight_of(context->sampler, context->cpu, &record);
+		record.period =
+			perf_stops_weight(&context->cpu->stops, &record, context->sampler->tick_ns);
 	} else if (record.type == PERF_RECORD_THROTTLE) {
-		take_throttle(context->cpu, &record);
+		perf_stops_add(&context->cpu->stops, &record);
+		context->cpu->throttled = true;
 	}
+	switch_rate_add(&context->cpu->switches, &record);
 	sample_log_record(&context->sampler->base, &record);
 }
 
@@ -431,8 +403,6 @@ static void drain(struct perf_sampler *sampler)
 		sampler->base.drain(sampler->base.drain_context, &sampler->base);
 }
 
-/* The event of the next stage starts first: mappings are reported without a gap, and its first
- * sample is a whole period away, so nothing is counted twice. */
 static void end_stage(struct perf_sampler *sampler)
 {
 	bool enough = false;
@@ -442,13 +412,25 @@ static void end_stage(struct perf_sampler *sampler)
 	if (!enough || sampler->stage == LAST_STAGE)
 		return;
 	for (size_t i = 0; i < sampler->n_cpus; i++) {
-		struct cpu_events *cpu = sampler->cpus[i];
-		ioctl(cpu->events[sampler->stage + 1], PERF_EVENT_IOC_ENABLE, 0);
-		ioctl(cpu->events[sampler->stage], PERF_EVENT_IOC_DISABLE, 0);
-		cpu->n_samples = 0;
-		cpu->throttled = false;
+		sampler->cpus[i]->n_samples = 0;
+		sampler->cpus[i]->throttled = false;
 	}
 	sampler->stage++;
+}
+
+/* That of the stage; past the first one, the last where threads switch often.  The new event starts
+ * first, so that mappings are reported without a gap.  Each goes on where it had come to in its
+ * period, so nothing is counted twice. */
+static void choose_event(struct perf_sampler *sampler, struct cpu_events *cpu, uint64_t now)
+{
+	const bool often = switch_rate_is_high(&cpu->switches, now);
+	const int wanted = often && sampler->stage > 0 ? LAST_STAGE : sampler->stage;
+	if (wanted == cpu->enabled)
+		return;
+	ioctl(cpu->events[wanted], PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(cpu->events[cpu->enabled], PERF_EVENT_IOC_DISABLE, 0);
+	cpu->enabled = wanted;
+	sampler->longest = wanted > sampler->longest ? wanted : sampler->longest;
 }
 
 static void end_wait_stage(struct perf_sampler *sampler)
@@ -482,6 +464,8 @@ static void *read_rings(void *opaque)
 		uint64_t before = clock_now_ns();
 		drain(sampler);
 		end_stage(sampler);
+		for (size_t i = 0; i < sampler->n_cpus; i++)
+			choose_event(sampler, sampler->cpus[i], before);
 		end_wait_stage(sampler);
 		/* All that was written before this round began has now been read. */
 		sample_log_complete_until(&sampler->base, before);
@@ -572,7 +556,7 @@ static struct rf_error *perf_finish(struct sampler *base)
 		profile_set_fact(base->profile, "fault_cost_ns", "%" PRIu64, fault_cost_ns());
 	profile_set_fact(base->profile, "sample_cost_ns", "%" PRIu64,
 			 sample_cost_ns(&attr, has_few_samples(sampler)));
-	return sample_log_finish(base, sampler_perf.name, sampler->periods[sampler->stage]);
+	return sample_log_finish(base, sampler_perf.name, sampler->periods[sampler->longest]);
 }
 
 static void perf_destroy(struct sampler *base)

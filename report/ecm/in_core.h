@@ -1,7 +1,7 @@
 /* What one turn of a loop takes in the core while all its data are in L1: the in-core part of the
- * ECM model (Hofmann et al. 2019, section 2), from the instructions that were executed and from what
- * forms of instructions take on this machine (machine/data/core_facts.h).  All times are cycles a
- * turn of the loop's header. */
+ * ECM model (Hofmann et al. 2019, section 2), from the instructions that were executed and from
+ * what forms of instructions take on this machine (machine/data/core_facts.h).  All times are
+ * cycles a turn of the loop's header. */
 #pragma once
 
 #include "report/model/model.h"

@@ -169,7 +169,8 @@ struct model_function {
 	struct model_loop *loops; /* the outermost, those within the first, within the second, …;
 				     none unless asked for */
 	size_t n_loops, cap_loops;
-	struct model_bytes *loop_bytes; /* theirs; NULL where nothing moved */
+	struct model_bytes *loop_bytes;         /* theirs; NULL where nothing moved */
+	struct model_irregular *loop_irregular; /* theirs, or NULL */
 	struct model_place place;
 };
 
@@ -204,6 +205,12 @@ struct model_loop {
 	struct tally_main tally; /* with the loops within */
 	uint64_t time_ns, n_samples;
 	const struct model_bytes *bytes; /* traced; &model_no_bytes where nothing moved */
+	/* Of its own code, without the loops within; as in struct profile_sum_code, so of a
+	 * function with time. */
+	uint64_t taken, chain_cycles;
+	/* MODEL_LEVELS of them, of its own code, `longest` without L1; NULL: it has no irregular
+	 * instruction. */
+	const struct model_irregular *irregular;
 };
 
 /* Code of the innermost loop `loop` of the function with row `function` in profile->functions. */

@@ -201,12 +201,13 @@ static uint64_t times(uint32_t in_part, int64_t turns, int64_t part)
 	return all;
 }
 
-static void note_chain(struct reader *reader, const struct model_loop *loop,
-		       const struct value *value, uint32_t cycles)
+static void note_chain(struct reader *reader, struct model_loop *loop, const struct value *value,
+		       uint32_t cycles)
 {
 	struct profile_sum_code *code = &reader->function->code;
 	const int64_t turns = loop->turns > 0 ? loop->turns : 0;
 	const uint64_t all = times(cycles, turns, TURNS / 2);
+	loop->chain_cycles = all;
 	model_count_add(&code->chain_cycles, all, 1);
 	model_count_add(&code->chain_turns, 1, turns);
 	if (value->loads >= TURNS / 2)
@@ -315,6 +316,13 @@ static bool is_within(const struct flow_graph *graph, uint32_t to, uint32_t loop
 	return to != FLOW_NONE && graph->nodes[to].loop == loop;
 }
 
+static void count_taken(struct reader *reader, const struct flow_node *node, int64_t n)
+{
+	add_positive(&reader->function->code.taken, n);
+	if (node->loop != PROFILE_NONE)
+		add_positive(&reader->function->loops[node->loop].taken, n);
+}
+
 static void count_branch(struct reader *reader, uint32_t index)
 {
 	struct profile_sum_code *code = &reader->function->code;
@@ -324,12 +332,12 @@ static void count_branch(struct reader *reader, uint32_t index)
 	int64_t taken = to[0] == FLOW_NONE ? node->n : node->n - graph->nodes[to[0]].n;
 	if (node->kind != BRANCH_CONDITIONAL) {
 		if (node->kind != BRANCH_NONE || reader->flows[index].calls)
-			add_positive(&code->taken, node->n);
+			count_taken(reader, node, node->n);
 		return;
 	}
 	const bool known =
 		to[1] != FLOW_NONE && flow_edge_count(graph, reader->code, index, to[1], &taken);
-	add_positive(&code->taken, taken); /* at least */
+	count_taken(reader, node, taken); /* at least */
 	if (known && is_within(graph, to[0], node->loop) && is_within(graph, to[1], node->loop) &&
 	    node->loop != PROFILE_NONE)
 		add_positive(&code->rare_ways, taken < node->n - taken ? taken : node->n - taken);

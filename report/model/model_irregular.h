@@ -25,8 +25,8 @@ struct rf_error *irregular_loads_init(struct irregular_loads *loads, const struc
 				      const struct model *model);
 void irregular_loads_deinit(struct irregular_loads *loads);
 
-/* Fills `irregular` in the function's traffic, by its graph, whose loops the function has, in
- * `module`.  Fails only when memory is short. */
+/* Fills `irregular` in the function's traffic and in its loops, by its graph, whose loops the
+ * function has, in `module`.  Fails only when memory is short. */
 struct rf_error *model_read_irregular(const struct irregular_loads *loads, struct insn_cache *insns,
 				      uint32_t module, const struct flow_graph *graph,
 				      struct model_function *function);
@@ -38,7 +38,13 @@ struct model_wait {
 	double seconds;             /* elapsed */
 	const struct roof *noisy;   /* a row behind it with a wide spread, or NULL */
 };
-/* Where its loads cannot have waited so long, since the function took less time than that, a chain
- * is taken for loads that do not wait for each other, and these for a stream. */
+/* That of lines at each level, L1 to DRAM, of `threads` threads together: one after another
+ * (PATTERN_CHASE) or as many at once as there can be (PATTERN_RANDOM), at the measured rates. Where
+ * a rate was not measured, the usual one of processors if `usual`, else 0 seconds. */
+struct model_wait model_wait_for(const struct profile *profile, const double lines[MODEL_LEVELS],
+				 enum model_pattern pattern, double threads, bool usual);
+/* That of a function.  Where its loads cannot have waited so long, since the function took less
+ * time than that, a chain is taken for loads that do not wait for each other, and these for a
+ * stream. */
 struct model_wait model_wait_of(const struct profile *profile,
 				const struct model_function *function);

@@ -186,6 +186,7 @@ void model_function_deinit(struct model_function *function)
 	free(function->threads);
 	free(function->loops);
 	free(function->loop_bytes);
+	free(function->loop_irregular);
 	free(function->quantities);
 	model_traffic_destroy(function->traffic);
 }

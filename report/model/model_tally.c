@@ -74,8 +74,12 @@ void model_tally_unit(const struct work *work, struct tally *tally)
 
 struct tally_main model_tally_main(const struct tally *tally)
 {
-	return (struct tally_main){tally->instructions, tally->flop, tally->load_bytes,
-				   tally->store_bytes};
+	return (struct tally_main){.instructions = tally->instructions,
+				   .flop = tally->flop,
+				   .load_bytes = tally->load_bytes,
+				   .store_bytes = tally->store_bytes,
+				   .loads = tally->loads,
+				   .stores = tally->stores};
 }
 
 void model_main_fixed(struct tally_main *tally, const struct work *work)
@@ -84,6 +88,8 @@ void model_main_fixed(struct tally_main *tally, const struct work *work)
 	tally->flop += work->masked ? 0 : flop_of(work);
 	tally->load_bytes += work->load_bytes;
 	tally->store_bytes += work->store_bytes;
+	tally->loads += work->is_load;
+	tally->stores += work->is_store;
 }
 
 void model_main_add(struct tally_main *sum, const struct tally_main *part, int64_t times)
@@ -92,4 +98,6 @@ void model_main_add(struct tally_main *sum, const struct tally_main *part, int64
 	model_count_add(&sum->flop, part->flop, times);
 	model_count_add(&sum->load_bytes, part->load_bytes, times);
 	model_count_add(&sum->store_bytes, part->store_bytes, times);
+	model_count_add(&sum->loads, part->loads, times);
+	model_count_add(&sum->stores, part->stores, times);
 }

@@ -21,6 +21,7 @@ struct tally {
 /* Those of them that are told of a loop: there are many, and a tally is large. */
 struct tally_main {
 	uint64_t instructions, flop, load_bytes, store_bytes;
+	uint64_t loads, stores; /* instructions */
 };
 
 /* Adds what is known from the instruction alone. */

@@ -8,6 +8,7 @@
 #include "report/reasons/worth.h"
 
 #include "insn/dataflow.h"
+#include "report/model/model_irregular.h"
 #include "report/model/model_mix.h"
 #include "report/model/model_place.h"
 #include "report/model/model_roofs.h"
@@ -49,19 +50,6 @@ static size_t level_index(const char *name)
 	return (size_t)roof_level_find(name) - ROOF_LEVEL_L1;
 }
 
-/* The rate of lines that are met without order: one after another where each address comes from the
- * line before.  Where it was not measured, by what is usual: latencies of 14 and 50 cycles at 4 GHz
- * and of 90 ns, ten lines at once. */
-static double line_rate(const struct account *account, enum roof_level level, bool chased)
-{
-	const double latency_ns = level == ROOF_LEVEL_L2 ? 3.5 : level == ROOF_LEVEL_L3 ? 12 : 90;
-	const double rate =
-		model_roof(account->profile,
-			   roof_bandwidth(chased ? ROOF_OP_CHASE : ROOF_OP_RANDOM, level),
-			   account->f->concurrency);
-	return rate > 0 ? rate : LINE / latency_ns * (chased ? 1 : 10) * account->f->concurrency;
-}
-
 /* Whether the address of most lines that come from below L1 comes from a load before. */
 static bool is_chased(const struct account *account)
 {
@@ -76,17 +64,18 @@ static bool is_chased(const struct account *account)
 static double waiting_for_lines(const struct account *account)
 {
 	const struct model_traffic *traffic = account->f->traffic;
-	const bool chased = is_chased(account);
-	double seconds = 0;
+	double lines[MODEL_LEVELS] = {0};
 	for (size_t i = 1; i < traffic->n_levels; i++) {
 		const struct model_level *level = &traffic->levels[i];
 		const double farther =
 			i + 1 < traffic->n_levels ? level[1].moved[DIRECTION_READ].bytes : 0;
-		const double here =
-			or_nothing(level->moved[DIRECTION_READ].bytes - or_nothing(farther));
-		seconds += here * 1e-9 / line_rate(account, roof_level_find(level->name), chased);
+		lines[level_index(level->name)] =
+			or_nothing(level->moved[DIRECTION_READ].bytes - or_nothing(farther)) / LINE;
 	}
-	return or_nothing(seconds);
+	return model_wait_for(account->profile, lines,
+			      is_chased(account) ? PATTERN_CHASE : PATTERN_RANDOM,
+			      account->f->concurrency, true)
+		.seconds;
 }
 
 /* What moves at each level; where only its roof says which one it is, at that one, if it holds the

@@ -142,6 +142,24 @@ Test(model_irregular, chains_are_seen_in_the_code)
 }
 
 /* 20 turns an entry: the next walk begins before this one has ended. */
+/* Where loops are asked for, each has those of its own code. */
+Test(model_irregular, loops_have_their_own)
+{
+	for (size_t i = 0; i < N_CASES; i++) {
+		const struct chain_case *c = &chain_cases[i];
+		struct profile *p = profile_of(c, 1, 1);
+		struct model model = build_as(p, (struct model_choice){.loops = true});
+		const struct model_function *f = find(&model, "f");
+		cr_assert_eq(f->n_loops, 1);
+		const struct model_irregular *own = f->loops[0].irregular;
+		cr_assert(own, "%s", c->what);
+		cr_expect_eq(own[3].lines, f->traffic->irregular[3].lines, "%s", c->what);
+		cr_expect_eq(own[3].longest, f->traffic->irregular[3].longest, "%s", c->what);
+		model_deinit(&model);
+		profile_destroy(p);
+	}
+}
+
 Test(model_irregular, short_chains_run_beside_each_other)
 {
 	struct profile *p = profile_of(&chain_cases[0], TURNS / 20, 1);

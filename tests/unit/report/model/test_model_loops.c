@@ -71,6 +71,10 @@ Test(model_loops, a_nest_is_taken_apart)
 	cr_expect_eq(inner->tally.instructions, 4 * 100);
 	cr_expect_eq(outer->tally.instructions, 3 * 10 + 4 * 100);
 	cr_expect_eq(f->tally.instructions, 2 + 3 * 10 + 4 * 100);
+	cr_expect_eq(inner->taken, 90);
+	cr_expect_eq(outer->taken, 9, "without those within");
+	cr_expect_eq(inner->chain_cycles, 0, "a cycle a turn is none");
+	cr_expect_eq(inner->tally.loads, 0);
 	cr_expect_eq(inner->n_samples, 2);
 	cr_expect_eq(outer->n_samples, 3);
 	cr_expect_eq(outer->time_ns, 3000);

@@ -23,6 +23,7 @@ static void take(const struct options *given, struct report_options *options)
 		.processes = (enum report_processes)given->processes,
 		.level = rf_word_of(report_level_words, given->level),
 		.direction = (enum traffic_direction)given->direction,
+		.ecm = given->ecm,
 		.levels = given->levels,
 		.svg_path = given->svg,
 		.json_path = given->json,
@@ -59,5 +60,7 @@ struct rf_error *report_request(const struct options *given, struct report_optio
 	    (options->by != BY_FUNCTION || given->focus || given->ignore || given->min))
 		return usage_error("goes without --by, --focus, --ignore and --min",
 				   "--processes=tree");
+	if (options->ecm && report_is_shaped(options))
+		return usage_error("goes without --by, --focus, --ignore and --min", "--ecm");
 	return report_shape_check(options);
 }

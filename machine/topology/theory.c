@@ -269,12 +269,18 @@ double theory_compute(const struct microarchitecture *row, enum roof_isa isa,
 
 /* ---- Bandwidth ---------------------------------------------------------------------------- */
 
-double theory_issue(const char *name)
+const struct microarchitecture *microarchitecture_named(const char *name)
 {
 	for (unsigned i = 0; name && i < n_microarchitectures; i++)
 		if (!strcmp(microarchitectures[i].name, name))
-			return microarchitectures[i].issue;
-	return 0;
+			return &microarchitectures[i];
+	return NULL;
+}
+
+double theory_issue(const char *name)
+{
+	const struct microarchitecture *row = microarchitecture_named(name);
+	return row ? row->issue : 0;
 }
 
 double theory_bandwidth(const struct microarchitecture *row, enum roof_level level, enum roof_op op,

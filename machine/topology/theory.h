@@ -58,6 +58,9 @@ const struct microarchitecture *microarchitecture_here(void);
 const struct microarchitecture *microarchitecture_find(const char *vendor, unsigned family,
 						       unsigned model);
 
+/* The row of that name (may be NULL), or NULL. */
+const struct microarchitecture *microarchitecture_named(const char *name);
+
 /* Operations per cycle of one core with all units busy: lanes × units, an FMA is 2, a dot product 2
  * a product; 0: not known.  A mix of a FMA to b adds takes as long as its busiest units. */
 double theory_compute(const struct microarchitecture *row, enum roof_isa isa,

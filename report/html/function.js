@@ -1,7 +1,7 @@
 /* A function's own page. */
 
 const LOOP_FIELDS = ["parent", "start_offset", "end_offset", "header_offset", "turns", "instructions", "flop", "load_bytes",
-	"store_bytes", "time_s", "samples", "l2_bytes", "l3_bytes", "mem_read_bytes", "mem_write_bytes", "inlined", "line"];
+	"store_bytes", "time_s", "samples", "l2_bytes", "l3_bytes", "mem_read_bytes", "mem_write_bytes", "inlined", "line", "ecm"];
 const ROWS_AT_ONCE = 200;
 
 function section(title, ...content) {
@@ -250,7 +250,7 @@ function showFunction(holder, f, app) {
 			element("p", {class: "note"}, [f.module, source].filter(Boolean).map(text => shortenMiddle(text, 120)).join(" · "))),
 		pageFacts(f, detail),
 		element("div", {class: hasPlot ? "beside" : null}, hasPlot ? plotHolder : null, element("div", {}, pageWhy(f, detail), pageCompared(f, app))),
-		pageLevels(f, detail), pageWork(detail), pageLoops(f, detail, goTo), code, pageObjects(detail), pageCalls(f, app.calls), pageThreads(f, detail),
+		pageAccount(f, detail, app), pageLevels(f, detail), pageWork(detail), pageLoops(f, detail, goTo), code, pageObjects(detail), pageCalls(f, app.calls), pageThreads(f, detail),
 	].filter(Boolean));
 	if (code.start)
 		code.start();

@@ -4,6 +4,7 @@
 #include "report/html/html_data.h"
 
 #include "profile/function_index.h"
+#include "report/ecm/ecm_words.h"
 #include "report/html/html_code.h"
 #include "report/json/json.h"
 #include "report/json/json_function.h"
@@ -74,9 +75,31 @@ static struct rf_error *put_reasons(struct json_writer *listed, struct json_writ
 	return error;
 }
 
+/* An account's array, or null where there is no prediction; html/ecm.js has the same list. */
+static void put_account(struct json_writer *out, const char *key, const struct report_view *view,
+			const struct ecm_account *account)
+{
+	char turn[96];
+	if (!account || !ecm_is_predicted(account)) {
+		put_null(out, key);
+		return;
+	}
+	put_array(out, key);
+	put_text(out, NULL, ecm_put_parts(turn, view->ecm, account));
+	put_real(out, NULL, account->predicted_s);
+	put_real(out, NULL, account->light_s);
+	put_real(out, NULL, account->measured_s);
+	put_real(out, NULL, account->stderr_s);
+	put_text(out, NULL, ecm_lack_words(account));
+	for (int i = 0; i < ACCOUNT_PARTS; i++)
+		put_real(out, NULL, account->account_s[i]);
+	put_end(out);
+}
+
 /* A loop's array; html/function.js has the same list. */
 static void put_loop(struct json_writer *out, const struct report_view *view, uint32_t module,
-		     const struct model_loop *loop, uint32_t call)
+		     const struct model_loop *loop, uint32_t call,
+		     const struct ecm_account *account)
 {
 	char line[192];
 	const bool traced = view->model->traced;
@@ -101,6 +124,7 @@ static void put_loop(struct json_writer *out, const struct report_view *view, ui
 	put_text(out, NULL,
 		 report_line_at(view->profile, module, loop->header, line, sizeof(line)) ? line
 											 : NULL);
+	put_account(out, NULL, view, account);
 	put_end(out);
 }
 
@@ -111,12 +135,19 @@ static struct rf_error *put_loops(struct json_writer *out, const struct report_v
 	const uint32_t module = f->function == PROFILE_NONE
 					? PROFILE_NONE
 					: view->profile->functions[f->function].module;
+	struct ecm_function ecm = {0};
+	struct rf_error *error =
+		view->ecm ? ecm_function_init(&ecm, view->ecm, view->profile, view->model, f)
+			  : NULL;
+	const bool told = view->ecm && !error;
+	put_account(out, "ecm", view, told ? &ecm.whole : NULL);
 	put_array(out, "loops");
 	for (size_t i = 0; calls && i < f->n_loops; i++)
-		put_loop(out, view, module, &f->loops[i], calls[i]);
+		put_loop(out, view, module, &f->loops[i], calls[i], told ? &ecm.loops[i] : NULL);
 	put_end(out);
+	ecm_function_deinit(&ecm);
 	free(calls);
-	return calls ? NULL : rf_error_no_memory();
+	return calls || error ? error : rf_error_no_memory();
 }
 
 static bool has_time(const struct report_view *view, const struct model_function *f)
@@ -129,12 +160,14 @@ static bool has_time(const struct report_view *view, const struct model_function
 /* Begins the object that all views need, up to its functions. */
 static void begin_head(struct json_writer *out, const struct report_view *view)
 {
-	char *program = report_program(view->profile);
+	char *program = report_program(view->profile), overlap[512];
 	put_object(out, NULL);
 	report_json_head(out, view);
 	put_text(out, "title", program ? program : "?");
 	put_flag(out, "counted", view->model->counted);
 	put_flag(out, "traced", view->model->traced);
+	put_text(out, "overlap",
+		 view->ecm ? ecm_put_machine(overlap, sizeof(overlap), view->ecm) : NULL);
 	put_text(out, "level", report_picture_level(view));
 	put_text(out, "main_precision", report_main_precision(view->model));
 	put_array(out, "functions");

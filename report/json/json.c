@@ -3,6 +3,7 @@
 #include "report/json/json.h"
 
 #include "report/json/json_account.h"
+#include "report/json/json_ecm.h"
 #include "report/json/json_function.h"
 #include "report/json/json_items.h"
 #include "report/json/json_python.h"
@@ -39,8 +40,9 @@ static void put_facts(struct json_writer *out, const struct profile *profile,
 	}
 }
 
-static void put_machine(struct json_writer *out, const char *key, const struct profile *profile)
+static void put_machine(struct json_writer *out, const char *key, const struct report_view *view)
 {
+	const struct profile *profile = view->profile;
 	static const char *const facts[] = {
 		"cpu_model",
 		"microarchitecture",
@@ -58,6 +60,7 @@ static void put_machine(struct json_writer *out, const char *key, const struct p
 	put_real(out, "issue_width", model_issue_width(profile));
 	report_json_roofs(out, "roofs", profile);
 	report_json_custom_roofs(out, "custom_roofs", profile);
+	report_json_ecm_machine(out, "ecm", view);
 	put_end(out);
 }
 
@@ -308,7 +311,7 @@ static void put_counters(struct json_writer *out, const char *key, const struct 
 void report_json_head(struct json_writer *out, const struct report_view *view)
 {
 	put_integer(out, "schema", 1);
-	put_machine(out, "machine", view->profile);
+	put_machine(out, "machine", view);
 	put_run(out, "run", view);
 	put_processes(out, "processes", view);
 	report_json_threads(out, "threads", view);

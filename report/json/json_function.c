@@ -3,6 +3,7 @@
 
 #include "profile/function_index.h"
 #include "report/account/account.h"
+#include "report/json/json_ecm.h"
 #include "report/json/json_traffic.h"
 #include "report/model/model_counters.h"
 #include "report/reasons/reasons.h"
@@ -227,6 +228,22 @@ static void put_time(const struct json_function_out *to, const struct profile *p
 	put_real(out, "threads", f->concurrency);
 }
 
+/* Why it takes its time, it and its loops. */
+static struct rf_error *put_time_account(struct json_writer *out, const struct report_view *view,
+					 const struct model_function *f)
+{
+	struct ecm_function ecm = {0};
+	struct rf_error *error =
+		view->ecm ? ecm_function_init(&ecm, view->ecm, view->profile, view->model, f)
+			  : NULL;
+	const bool told = view->ecm && !error;
+	report_json_ecm(out, "ecm", view, told ? &ecm.whole : NULL);
+	report_json_time_account(out, "account", told ? &ecm.whole : NULL);
+	error = error ?: report_json_loops(out, "loops", view, f, told ? &ecm : NULL);
+	ecm_function_deinit(&ecm);
+	return error;
+}
+
 struct rf_error *report_json_function(const struct json_function_out *to,
 				      const struct report_view *view,
 				      const struct model_function *f)
@@ -242,6 +259,6 @@ struct rf_error *report_json_function(const struct json_function_out *to,
 	put_quantities(rest, "counters", view, f);
 	put_ratios(rest, view, f);
 	if (!error && to->whole)
-		error = report_json_loops(rest, "loops", view, f);
+		error = put_time_account(rest, view, f);
 	return error;
 }

@@ -346,6 +346,17 @@ static struct rf_error *look_at_all(struct program *program)
 	return error;
 }
 
+/* They stand together, in the order of what they are in; PROFILE_NONE + 1 is 0. */
+const struct model_loop *model_loops_within(const struct model_function *f, uint32_t loop,
+					    size_t *n)
+{
+	const struct model_loop *loops = f->loops;
+	const uint32_t key = loop + 1;
+	const size_t first = rf_search(f->n_loops, i, (uint32_t)(loops[i].parent + 1) < key);
+	*n = rf_search(f->n_loops, i, (uint32_t)(loops[i].parent + 1) <= key) - first;
+	return loops + first;
+}
+
 struct rf_error *model_find_loops(struct model_rows *rows, struct model *model)
 {
 	const struct profile *profile = rows->profile;

@@ -155,6 +155,7 @@ static struct rf_error *use_model(const struct report_view *plain, const struct 
 	shown.uncounted_ns = plain->model->uncounted_ns;
 	view.model = &shown;
 	view.shaped = true;
+	view.ecm = NULL;
 	size_t *rank = report_rank(&view);
 	view.rank = rank;
 	struct rf_error *error = rank ? use(&view, context) : rf_error_no_memory();

@@ -124,11 +124,15 @@ struct rf_error *report_shape_check(const struct report_options *options)
 	return NULL;
 }
 
+bool report_has_accounts(const struct report_options *options)
+{
+	return options->json_path || options->html_path || options->function || options->ecm;
+}
+
 bool report_from_sums(const struct report_options *options)
 {
-	bool details = options->json_path || options->html_path || options->function ||
-		       report_is_shaped(options) || options->by == BY_PYTHON ||
-		       options->processes == PROCESSES_TREE;
+	bool details = report_has_accounts(options) || report_is_shaped(options) ||
+		       options->by == BY_PYTHON || options->processes == PROCESSES_TREE;
 	for (size_t i = 0; i < N_EXPORTS; i++)
 		details |= options->exports.of[i] && i != EXPORT_csv && i != EXPORT_png;
 	return !details;

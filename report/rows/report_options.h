@@ -68,6 +68,7 @@ struct report_options {
 	/* "L1", "L2", "L3" or "DRAM": place and rank by its traffic; NULL: the one that binds. */
 	const char *level;
 	enum traffic_direction direction;
+	bool ecm;                 /* time accounts: a table of its own */
 	bool levels;              /* every level: a table of its own, and points in the picture */
 	const char *svg_path;     /* or NULL */
 	const char *json_path;    /* or NULL */
@@ -91,6 +92,8 @@ bool report_is_shaped(const struct report_options *options);
 struct rf_error *report_shape_check(const struct report_options *options);
 /* Whether a profile's sums are enough for what is asked for (PROFILE_SUMS). */
 bool report_from_sums(const struct report_options *options);
+/* Whether anything of it shows time accounts. */
+bool report_has_accounts(const struct report_options *options);
 /* Whether anything of it shows source lines other than those of functions. */
 bool report_has_lines(const struct report_options *options);
 

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/whole_file.h"
 #include "report/account/account.h"
+#include "report/ecm/ecm_machine.h"
 #include "report/rows/ranking.h"
 
 #include <errno.h>
@@ -251,11 +252,11 @@ struct rf_error *report_with_view(const struct profile *profile,
 				  void *context)
 {
 	struct model model;
+	const bool accounts = report_has_accounts(options);
 	const struct model_choice choice = {.level = options->level,
 					    .direction = options->direction,
 					    .sums = report_from_sums(options),
-					    .loops = options->json_path || options->html_path ||
-						     options->function || options->by == BY_LOOP};
+					    .loops = accounts || options->by == BY_LOOP};
 	struct rf_error *error = model_build_as(profile, &choice, &model);
 	if (error)
 		return error;
@@ -265,6 +266,9 @@ struct rf_error *report_with_view(const struct profile *profile,
 	size_t *rank = report_rank(&view);
 	double *kernel = account_kernel_times(profile), *waits = account_wait_times(profile),
 	       *faults = account_page_faults(profile);
+	const struct ecm_machine machine =
+		accounts ? ecm_machine_of(profile) : (struct ecm_machine){0};
+	view.ecm = accounts ? &machine : NULL;
 	view.rank = rank;
 	view.account = &account;
 	view.kernel_times = kernel;

@@ -8,6 +8,7 @@
 
 struct account;
 struct diff;
+struct ecm_machine;
 struct terminal;
 
 /* Bytes with a wider 95 % interval, relative, are marked. */
@@ -35,6 +36,8 @@ struct report_view {
 	const struct account *account; /* NULL for a machine */
 	/* Kernel time and waits of functions, s, and page faults, by place; NULL for a machine. */
 	const double *kernel_times, *wait_times, *page_faults;
+	/* The machine of time accounts; NULL: nobody asks for any, or rows are no functions. */
+	const struct ecm_machine *ecm;
 	const struct diff *diff; /* NULL, or a comparison whose B this is */
 	size_t n_top;            /* of its pairs in the picture */
 };

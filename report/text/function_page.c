@@ -12,6 +12,7 @@
 #include "report/text/cells.h"
 #include "report/text/find_function.h"
 #include "report/text/function_shares.h"
+#include "report/text/report_ecm.h"
 #include "report/text/report_levels.h"
 
 #include <math.h>
@@ -393,6 +394,7 @@ struct rf_error *report_function_page(const struct report_view *plain, FILE *str
 	page.evidence = model_evidence(plain->profile, page.f);
 	put_head(&page);
 	put_reasons(&page);
+	page_account(&page);
 	put_levels(&page);
 	put_ceilings(&page);
 	put_flop(&page);

@@ -9,6 +9,7 @@
 #include "report/text/plot_text.h"
 #include "report/text/python_table.h"
 #include "report/text/report_account.h"
+#include "report/text/report_ecm.h"
 #include "report/text/report_levels.h"
 #include "report/text/report_processes.h"
 #include "report/text/report_regions.h"
@@ -124,6 +125,8 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 		error = print_advice(view, stream);
 	if (!error && options->plot)
 		error = report_plot(view, stream);
+	if (!error && options->ecm)
+		error = report_ecm(view, stream);
 	if (!error && options->levels)
 		error = report_levels(view, stream);
 	if (!error && !view->shaped)

@@ -1,0 +1,25 @@
+/* The machine of a profile as the ECM model sees it: its clock, its links and its rule of overlap,
+ * from its measured roofs. */
+#pragma once
+
+#include "profile/profile.h"
+#include "report/ecm/ecm_fit.h"
+
+enum ecm_source {
+	ECM_NO_ROOFS, /* not even reading was measured: there is no prediction of transfers */
+	ECM_PRIOR,    /* too few kernels: the rule of the microarchitecture in [H], or that nothing
+		       * overlaps; links as they fit to that */
+	ECM_FITTED    /* the rule that predicts the kernels best */
+};
+
+struct ecm_machine {
+	double clock_ghz; /* NAN: not known, and nothing is in cycles */
+	enum ecm_source source;
+	bool victim_l3;        /* as simulated; false where nothing was */
+	struct ecm_fit fit;    /* links in 1e9 bytes per second, of one thread */
+	struct ecm_fit second; /* of the best other rule; without a rule: none was tried */
+	size_t n_kernels;      /* behind the fit */
+};
+
+/* Takes some 25 ms. */
+struct ecm_machine ecm_machine_of(const struct profile *profile);

@@ -1,0 +1,23 @@
+/* The words for time accounts, the same in all views. */
+#pragma once
+
+#include "report/ecm/loop_account.h"
+
+/* "l1_l2", …: in JSON. */
+const char *ecm_link_name(enum ecm_part part);
+/* "core", "chain", "l1_l2", …: in JSON. */
+const char *ecm_account_name(enum ecm_account_part part);
+/* "in the core", "between L1 and L2", … */
+const char *ecm_account_words(enum ecm_account_part part);
+
+/* "{3.1 ‖ 1 | 2.4 | 5.2 | 0} cycles a turn: T_OL ‖ T_nOL | L1L2 | L2L3 | memory"'s first half,
+ * [H]'s short form, in 96 bytes, which it returns; "–" for what is not known. */
+const char *ecm_put_parts(char *cell, const struct ecm_machine *machine,
+			  const struct ecm_account *account);
+
+/* What is said of the machine: rule, error, runner-up.  In `size` bytes, which it returns. */
+const char *ecm_put_machine(char *text, size_t size, const struct ecm_machine *machine);
+/* Why there is no prediction, or what it leaves out; NULL: nothing. */
+const char *ecm_lack_words(const struct ecm_account *account);
+/* "held by the chain of turns", the in-core thing that is longest. */
+enum in_core_part ecm_longest_in_core(const struct ecm_account *account);

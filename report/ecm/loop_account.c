@@ -1,0 +1,278 @@
+/* Makes accounts: pieces of code first, then loops and the function as sums of pieces. */
+#include "report/ecm/loop_account.h"
+
+#include "report/ecm/in_core_source.h"
+#include "report/ecm/transfers.h"
+#include "report/model/model_irregular.h"
+#include "report/model/model_loops.h"
+#include "report/model/model_place.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct context {
+	const struct ecm_machine *machine;
+	const struct profile *profile;
+	const struct model *model;
+	const struct model_function *f;
+	unsigned lacks;
+	double memory_share;
+};
+
+/* The own code of a loop, or that in none. */
+struct piece {
+	uint32_t loop; /* PROFILE_NONE */
+	double turns;
+	double events[N_TRAFFIC]; /* bytes */
+	struct model_irregular irregular[MODEL_LEVELS];
+};
+
+/* ---- pieces ---- */
+
+static void add_bytes(double events[N_TRAFFIC], const struct model_bytes *part, double sign)
+{
+	for (int e = 0; part && e < N_TRAFFIC; e++)
+		events[e] += sign * part->events[e].bytes;
+}
+
+static void add_irregular(struct model_irregular *sum, const struct model_irregular *part,
+			  double sign)
+{
+	for (int level = 0; part && level < MODEL_LEVELS; level++) {
+		sum[level].lines = fmax(0, sum[level].lines + sign * part[level].lines);
+		sum[level].longest = fmax(0, sum[level].longest + sign * part[level].longest);
+	}
+}
+
+static struct piece piece_of(const struct model_function *f, uint32_t loop)
+{
+	const bool in_loop = loop != PROFILE_NONE;
+	struct piece piece = {.loop = loop, .turns = in_loop ? (double)f->loops[loop].turns : 1};
+	size_t n;
+	const struct model_loop *within = model_loops_within(f, loop, &n);
+	if (in_loop) {
+		add_bytes(piece.events, f->loops[loop].bytes, 1);
+		add_irregular(piece.irregular, f->loops[loop].irregular, 1);
+	} else if (f->traffic) {
+		add_bytes(piece.events, &f->traffic->bytes, 1);
+		add_irregular(piece.irregular, f->traffic->irregular, 1);
+	}
+	for (size_t i = 0; i < n; i++)
+		add_bytes(piece.events, within[i].bytes, -1);
+	for (size_t i = 0; i < f->n_loops && !in_loop;
+	     i++) /* those of loops are their own code's */
+		add_irregular(piece.irregular, f->loops[i].irregular, -1);
+	return piece;
+}
+
+/* ---- what a piece takes ---- */
+
+/* Processor time that its irregular lines take: one after another on the longest chain of each
+ * loop, or as many at once as there can be, whichever is longer.  Those in L1 are in the core's
+ * part. */
+static double latency_of(const struct context *context, const struct piece *piece)
+{
+	const double threads = context->f->concurrency;
+	double lines[MODEL_LEVELS] = {0}, longest[MODEL_LEVELS] = {0};
+	for (int level = 1; level < MODEL_LEVELS; level++) {
+		lines[level] = piece->irregular[level].lines;
+		longest[level] = piece->irregular[level].longest;
+	}
+	const struct model_wait random = model_wait_for(context->profile, lines, PATTERN_RANDOM,
+							threads, false),
+				chase = model_wait_for(context->profile, longest, PATTERN_CHASE,
+						       threads, false);
+	return fmax(random.seconds, chase.seconds) * threads;
+}
+
+static void add_core(const struct context *context, const struct piece *piece,
+		     struct ecm_account *account)
+{
+	struct in_core core;
+	const double turn_s = piece->turns * 1e-9 / context->machine->clock_ghz;
+	if (!ecm_in_core(context->profile, context->f, piece->loop, &core))
+		return;
+	account->parts_s[ECM_OL] = core.t_ol * turn_s;
+	account->parts_s[ECM_NOL] = core.t_nol * turn_s;
+	account->lcd_s = core.lcd * turn_s;
+	for (int i = 0; i < IN_CORE_PARTS; i++)
+		account->in_core_s[i] = core.part[i] * turn_s;
+}
+
+/* A set of parts that add up, as parts of the account. */
+static void add_parts(struct ecm_account *account, unsigned adds)
+{
+	static const enum ecm_account_part place[ECM_PARTS] = {
+		[ECM_OL] = ACCOUNT_CORE,          [ECM_NOL] = ACCOUNT_CORE,
+		[ECM_L1_L2] = ACCOUNT_L1_L2,      [ECM_L2_L3] = ACCOUNT_L2_L3,
+		[ECM_L2_MEMORY] = ACCOUNT_MEMORY, [ECM_L3_MEMORY] = ACCOUNT_MEMORY,
+	};
+	const bool chain = account->in_core_s[IN_CORE_CHAIN] >= account->parts_s[ECM_OL];
+	for (int p = 0; p < ECM_PARTS; p++)
+		if (adds & ECM_SET(p))
+			account->account_s[p == ECM_OL && chain ? ACCOUNT_CHAIN : place[p]] +=
+				account->parts_s[p];
+}
+
+/* Irregular lines need the same buffers as transfers, and come on top of these; what the core does
+ * goes on beside both.  So the time is that of the model, or that of transfers and latency where it
+ * is longer. */
+static void compose(const struct context *context, struct ecm_account *account)
+{
+	static const struct ecm_rule beside = {.sums = {0}};
+	const struct ecm_rule *rule =
+		context->machine->fit.rule ? context->machine->fit.rule : &beside;
+	double moving[ECM_PARTS];
+	for (int p = 0; p < ECM_PARTS; p++)
+		moving[p] = p < ECM_FIRST_LINK ? 0 : account->parts_s[p];
+	const struct ecm_time all = ecm_compose(rule, account->parts_s),
+			      transfers = ecm_compose(rule, moving);
+	const bool waits = transfers.cycles + account->latency_s > all.cycles;
+	const double memory = ecm_memory_s(account), threads = context->f->concurrency;
+	add_parts(account,
+		  waits ? transfers.adds & ~(ECM_SET(ECM_OL) | ECM_SET(ECM_NOL)) : all.adds);
+	account->account_s[ACCOUNT_LATENCY] = waits ? account->latency_s : 0;
+	account->light_s = all.cycles;
+	account->predicted_s = waits ? transfers.cycles + account->latency_s : all.cycles;
+	account->memory_busy_s = memory * context->memory_share;
+	const double together =
+		ecm_with_threads(account->predicted_s, account->memory_busy_s, threads);
+	account->account_s[ACCOUNT_MEMORY] += together - account->predicted_s;
+	account->predicted_s = together;
+}
+
+static void predict(const struct context *context, const struct piece *piece,
+		    struct ecm_account *account)
+{
+	double seconds[ECM_PARTS];
+	add_core(context, piece, account);
+	if (!(context->lacks & (ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS))) {
+		const struct ecm_moves moves = ecm_moves_of(piece->events, piece->irregular);
+		ecm_transfer_seconds(context->machine, context->profile, &moves,
+				     context->f->concurrency, seconds);
+		for (int p = ECM_FIRST_LINK; p < ECM_PARTS; p++)
+			account->parts_s[p] = seconds[p];
+		account->latency_s = latency_of(context, piece);
+	}
+	compose(context, account);
+}
+
+/* ---- sums ---- */
+
+static void add_account(struct ecm_account *sum, const struct ecm_account *part)
+{
+	for (int i = 0; i < ECM_PARTS; i++)
+		sum->parts_s[i] += part->parts_s[i];
+	for (int i = 0; i < IN_CORE_PARTS; i++)
+		sum->in_core_s[i] += part->in_core_s[i];
+	for (int i = 0; i < ACCOUNT_PARTS; i++)
+		sum->account_s[i] += part->account_s[i];
+	sum->lcd_s += part->lcd_s;
+	sum->latency_s += part->latency_s;
+	sum->light_s += part->light_s;
+	sum->memory_busy_s += part->memory_busy_s;
+	sum->predicted_s += part->predicted_s;
+}
+
+/* Whose standard error is that of the number of its samples. */
+static void set_measured(struct ecm_account *account, double seconds, double samples)
+{
+	account->measured_s = samples > 0 ? seconds : NAN;
+	account->stderr_s = samples > 0 ? seconds / sqrt(samples) : NAN;
+	if (!(samples > 0))
+		account->lacks |= ECM_LACKS_SAMPLES;
+	account->account_s[ACCOUNT_REST] = account->measured_s - account->predicted_s;
+}
+
+static unsigned lacks_of(const struct ecm_machine *machine, const struct model *model,
+			 const struct model_function *f)
+{
+	const bool counted = f->tally.instructions > 0 && !f->waits &&
+			     f->place.bound != BOUND_KERNEL && f->place.bound != BOUND_UNCOUNTED;
+	return (counted ? 0 : ECM_LACKS_COUNTS) |
+	       (isnan(machine->clock_ghz) ? ECM_LACKS_CLOCK : 0) |
+	       (model->traced && f->traffic && f->traffic->source == MEMORY_TRACED
+			? 0
+			: ECM_LACKS_TRAFFIC) |
+	       (machine->source == ECM_NO_ROOFS ? ECM_LACKS_ROOFS : 0);
+}
+
+/* All pieces, from the innermost loops outward: those within a loop stand behind it. */
+static void add_pieces(const struct context *context, struct ecm_function *account)
+{
+	const struct model_function *f = context->f;
+	for (size_t i = f->n_loops; i-- > 0;) {
+		const struct piece piece = piece_of(f, (uint32_t)i);
+		struct ecm_account own = {.lacks = context->lacks};
+		predict(context, &piece, &own);
+		add_account(&account->loops[i], &own);
+		const uint32_t parent = f->loops[i].parent;
+		add_account(parent == PROFILE_NONE ? &account->whole : &account->loops[parent],
+			    &account->loops[i]);
+	}
+	const struct piece outside = piece_of(f, PROFILE_NONE);
+	struct ecm_account own = {.lacks = context->lacks};
+	predict(context, &outside, &own);
+	add_account(&account->whole, &own);
+}
+
+struct rf_error *ecm_function_init(struct ecm_function *account, const struct ecm_machine *machine,
+				   const struct profile *profile, const struct model *model,
+				   const struct model_function *f)
+{
+	const struct context context = {
+		machine, profile, model, f, lacks_of(machine, model, f), ecm_memory_share(profile)};
+	account->loops = calloc(f->n_loops + 1, sizeof(*account->loops));
+	account->whole = (struct ecm_account){.turns = NAN, .lacks = context.lacks};
+	if (!account->loops)
+		return rf_error_no_memory();
+	for (size_t i = 0; i < f->n_loops; i++)
+		account->loops[i] = (struct ecm_account){.turns = (double)f->loops[i].turns,
+							 .lacks = context.lacks};
+	if (ecm_is_predicted(&account->whole))
+		add_pieces(&context, account);
+	set_measured(&account->whole, 1e-9 * (double)f->time_ns, (double)f->n_samples);
+	for (size_t i = 0; i < f->n_loops; i++)
+		set_measured(&account->loops[i], 1e-9 * (double)f->loops[i].time_ns,
+			     (double)f->loops[i].n_samples);
+	return NULL;
+}
+
+void ecm_function_deinit(struct ecm_function *account)
+{
+	free(account->loops);
+	*account = (struct ecm_function){0};
+}
+
+/* ---- what it says ---- */
+
+bool ecm_is_predicted(const struct ecm_account *account)
+{
+	return !(account->lacks & (ECM_LACKS_COUNTS | ECM_LACKS_CLOCK));
+}
+
+enum ecm_account_part ecm_largest(const struct ecm_account *account)
+{
+	enum ecm_account_part most = ACCOUNT_REST;
+	for (int i = 0; ecm_is_predicted(account) && i < ACCOUNT_REST; i++)
+		if (account->account_s[i] > 0 &&
+		    (most == ACCOUNT_REST || account->account_s[i] > account->account_s[most]))
+			most = (enum ecm_account_part)i;
+	return account->account_s[ACCOUNT_REST] > account->predicted_s ? ACCOUNT_REST : most;
+}
+
+double ecm_cycles_a_turn(const struct ecm_machine *machine, const struct ecm_account *account,
+			 double seconds)
+{
+	return account->turns > 0 ? seconds * 1e9 * machine->clock_ghz / account->turns : NAN;
+}
+
+double ecm_saturating_threads(const struct ecm_account *account)
+{
+	return ecm_saturated_by(account->light_s, account->memory_busy_s);
+}
+
+double ecm_memory_s(const struct ecm_account *account)
+{
+	return account->parts_s[ECM_L2_MEMORY] + account->parts_s[ECM_L3_MEMORY];
+}

@@ -1,0 +1,77 @@
+/* The time account of a function and of its loops: what it must take by the ECM model, part by
+ * part, beside what it took.  All times are seconds of processor time, of all threads together;
+ * what is said of a loop or a function has the loops within it.
+ *
+ * The account is made of *pieces*: the own code of each loop, and the code that is in no loop.  Of
+ * a piece the model tells which parts add up and which are hidden behind them; accounts of pieces
+ * are sums. */
+#pragma once
+
+#include "report/ecm/ecm_machine.h"
+#include "report/ecm/in_core.h"
+#include "report/model/model.h"
+
+/* What adds up to the measured time. */
+enum ecm_account_part {
+	ACCOUNT_CORE,  /* instructions, execution units, loads and stores in L1 */
+	ACCOUNT_CHAIN, /* each turn waits for the one before */
+	ACCOUNT_L1_L2, /* transfers that nothing hides */
+	ACCOUNT_L2_L3,
+	ACCOUNT_MEMORY,
+	ACCOUNT_LATENCY, /* irregular lines: what is not hidden behind the above */
+	ACCOUNT_REST,    /* measured less predicted; below 0: it was faster than predicted */
+	ACCOUNT_PARTS
+};
+
+/* What an account lacks, as a set; it is then of the rest, and a prediction may be too low. */
+enum ecm_lack {
+	ECM_LACKS_NOTHING = 0,
+	ECM_LACKS_COUNTS = 1,  /* nothing was counted, it is no code of the program, or it waits for
+				* other threads: there is no prediction */
+	ECM_LACKS_CLOCK = 2,   /* the same */
+	ECM_LACKS_TRAFFIC = 4, /* nothing was traced: it counts as if all data were in L1 */
+	ECM_LACKS_ROOFS = 8,   /* no bandwidth was measured: the same */
+	ECM_LACKS_SAMPLES = 16 /* there is no measured time */
+};
+
+struct ecm_account {
+	unsigned lacks; /* enum ecm_lack */
+	double turns;   /* of the header; NAN: of a function */
+	/* By themselves, s: what goes on at once counts in full. */
+	double parts_s[ECM_PARTS];
+	double lcd_s, latency_s;
+	double in_core_s[IN_CORE_PARTS];
+	/* What adds up, s. */
+	double account_s[ACCOUNT_PARTS];
+	double light_s; /* light speed of the code as written: without latency and without other
+			 * threads at the memory; NAN without a prediction, as all of the above */
+	double memory_busy_s;        /* of the memory itself, for its transfers */
+	double predicted_s;          /* the account but for its rest */
+	double measured_s, stderr_s; /* by samples; NAN without any; 0 samples make no error */
+};
+
+/* Of one function. */
+struct ecm_function {
+	struct ecm_account whole;
+	struct ecm_account *loops; /* f->n_loops */
+};
+
+/* `f`: of a model that has loops.  Fails only when memory is short; deinit in any case. */
+struct rf_error *ecm_function_init(struct ecm_function *account, const struct ecm_machine *machine,
+				   const struct profile *profile, const struct model *model,
+				   const struct model_function *f);
+void ecm_function_deinit(struct ecm_function *account);
+
+/* Whether there is a prediction. */
+bool ecm_is_predicted(const struct ecm_account *account);
+/* The part but for the rest that takes most; ACCOUNT_REST where that is more than all of these, or
+ * there is no prediction. */
+enum ecm_account_part ecm_largest(const struct ecm_account *account);
+/* Seconds as cycles a turn; NAN without turns or clock. */
+double ecm_cycles_a_turn(const struct ecm_machine *machine, const struct ecm_account *account,
+			 double seconds);
+/* How many threads that run it saturate the memory ([H] 3.4.4); INFINITY: no number of them does,
+ * or there is no prediction. */
+double ecm_saturating_threads(const struct ecm_account *account);
+/* The memory links together, s. */
+double ecm_memory_s(const struct ecm_account *account);

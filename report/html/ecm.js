@@ -1,0 +1,64 @@
+/* Why a function takes its time: predicted parts beside what was measured. */
+
+const ACCOUNT_FIELDS = ["turn", "predicted_s", "light_s", "measured_s", "stderr_s", "lack"];
+const ACCOUNT_PARTS = ["in the core", "chain from turn to turn", "between L1 and L2", "between L2 and L3", "to and from memory", "waiting for irregular lines", "not explained"];
+const REST = ACCOUNT_PARTS.length - 1;
+const LEAST_LOOP = 0.05; /* of the function's time */
+
+/* An account with its parts that are there, as [index, seconds]; null without a prediction. */
+function accountOf(row) {
+	if (!row)
+		return null;
+	const parts = row.slice(ACCOUNT_FIELDS.length).map((seconds, i) => [i, seconds]);
+	return {...withFields(row, ACCOUNT_FIELDS), parts: parts.filter(([, seconds]) => known(seconds) && seconds > 0)};
+}
+
+/* One bar: its whole is what was measured, or predicted where that is more. */
+function accountBar(account) {
+	const all = Math.max(account.predicted_s, account.measured_s || 0);
+	const words = account.parts.map(([i, seconds]) => `${ACCOUNT_PARTS[i]} ${formatSeconds(seconds)}`).join(", ");
+	const bar = element("div", {class: "bar account", role: "img", "aria-label": words, title: words});
+	for (const [i, seconds] of account.parts) {
+		const piece = element("span", {class: `part part-${i}`});
+		piece.style.width = `${100 * seconds / all}%`;
+		bar.append(piece);
+	}
+	return bar;
+}
+
+function accountRatio(account) {
+	return known(account.measured_s) && account.measured_s > 0 ? `${Math.round(100 * account.predicted_s / account.measured_s)} %` : DASH;
+}
+
+function accountLegend(accounts) {
+	const used = new Set(accounts.flatMap(account => account.parts.map(([i]) => i)));
+	return element("ul", {class: "bar-legend"}, ...ACCOUNT_PARTS.map((name, i) => used.has(i)
+		? element("li", {}, element("span", {class: `key part-${i}`}), name) : null).filter(Boolean));
+}
+
+function accountSentence(account) {
+	if (!known(account.measured_s))
+		return `${formatSeconds(account.predicted_s)} predicted`;
+	const rest = account.measured_s - account.predicted_s;
+	return `${formatSeconds(account.predicted_s)} of the ${formatSeconds(account.measured_s)} ± ${formatSeconds(account.stderr_s)} that were measured: ` +
+		(rest < 0 ? `${formatSeconds(-rest)} faster than predicted` : `${formatSeconds(rest)} not explained (mispredicted branches are not in it)`) +
+		`. Light speed of the code as it is: ${formatSeconds(account.light_s)}.`;
+}
+
+/* The function and its innermost loops with much time. */
+function pageAccount(f, detail, app) {
+	const whole = accountOf(detail.ecm);
+	if (!whole || !(f.time_s > 0))
+		return null;
+	const loops = (detail.loops || []).map(row => withFields(row, LOOP_FIELDS));
+	const around = new Set(loops.map(loop => loop.parent));
+	const hot = loops.map((loop, i) => ({...loop, i, account: accountOf(loop.ecm)}))
+		.filter(loop => !around.has(loop.i) && loop.account && loop.time_s >= LEAST_LOOP * f.time_s);
+	const columns = [{title: "", word: true}, {title: "of measured time", word: true}, {title: "cycles a turn", help: "in the core ‖ loads and stores | L1L2 | L2L3 | memory"},
+		{title: "predicted"}, {title: "measured"}, {title: "of it"}];
+	const row = (name, account) => [name, accountBar(account), account.turn, formatSeconds(account.predicted_s), formatSeconds(account.measured_s), accountRatio(account)];
+	return section("Why it takes its time", element("p", {}, accountSentence(whole)), whole.lack ? element("p", {}, `${whole.lack}.`) : null,
+		plainTable("accounts", columns, [row("all of it", {...whole, turn: ""}), ...hot.map(loop => row(`loop ${loop.line || formatHex(loop.header_offset)}`, loop.account))]),
+		accountLegend([whole, ...hot.map(loop => loop.account)]),
+		element("p", {class: "note"}, `Predicted from counts, traffic and roofs alone${app.profile.overlap ? `; ${app.profile.overlap}` : ""}.`));
+}

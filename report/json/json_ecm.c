@@ -1,0 +1,103 @@
+/* Writes time accounts, and the machine that they are reckoned for. */
+#include "report/json/json_ecm.h"
+
+#include "report/ecm/ecm_words.h"
+
+#include <math.h>
+
+static void put_links(struct json_writer *out, const char *key, const struct ecm_fit *fit)
+{
+	put_array(out, key);
+	for (int p = ECM_FIRST_LINK; p < ECM_PARTS; p++) {
+		const struct ecm_link *link = &fit->links[p];
+		if (p == ECM_L2_MEMORY && !fit->past_l3)
+			continue;
+		put_object(out, NULL);
+		put_text(out, "link", ecm_link_name((enum ecm_part)p));
+		put_real(out, "in_gbytes_per_s", link->in);
+		put_real(out, "out_gbytes_per_s", link->out);
+		put_flag(out, "duplex", link->duplex);
+		put_end(out);
+	}
+	put_end(out);
+}
+
+void report_json_ecm_machine(struct json_writer *out, const char *key,
+			     const struct report_view *view)
+{
+	const struct ecm_machine *machine = view->ecm;
+	if (!machine || machine->source == ECM_NO_ROOFS) {
+		put_null(out, key);
+		return;
+	}
+	put_object(out, key);
+	put_text(out, "hypothesis", machine->fit.rule->name);
+	put_text(out, "words", machine->fit.rule->words);
+	put_text(out, "source", machine->source == ECM_FITTED ? "fitted" : "prior");
+	put_flag(out, "past_l3", machine->fit.past_l3);
+	put_real(out, "error", machine->fit.error);
+	put_text(out, "runner_up", machine->second.rule ? machine->second.rule->name : NULL);
+	put_real(out, "runner_up_error", machine->second.rule ? machine->second.error : NAN);
+	put_count(out, "kernels", machine->n_kernels);
+	put_links(out, "links", &machine->fit);
+	put_end(out);
+}
+
+static void put_cycles(struct json_writer *out, const char *key, const struct ecm_machine *machine,
+		       const struct ecm_account *account, double seconds, unsigned lacks)
+{
+	put_real(out, key,
+		 account->lacks & lacks ? NAN : ecm_cycles_a_turn(machine, account, seconds));
+}
+
+/* Branches are not predicted. */
+static void put_turn(struct json_writer *out, const struct ecm_machine *machine,
+		     const struct ecm_account *account)
+{
+	const unsigned moves = ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS;
+	const double *parts = account->parts_s;
+	put_cycles(out, "t_ol", machine, account, parts[ECM_OL], 0);
+	put_cycles(out, "t_nol", machine, account, parts[ECM_NOL], 0);
+	put_cycles(out, "lcd", machine, account, account->lcd_s, 0);
+	put_cycles(out, "l1_l2", machine, account, parts[ECM_L1_L2], moves);
+	put_cycles(out, "l2_l3", machine, account, parts[ECM_L2_L3], moves);
+	put_cycles(out, "l3_memory", machine, account, ecm_memory_s(account), moves);
+	put_cycles(out, "latency", machine, account, account->latency_s, moves);
+	put_null(out, "branches");
+}
+
+void report_json_ecm(struct json_writer *out, const char *key, const struct report_view *view,
+		     const struct ecm_account *account)
+{
+	if (!account || !ecm_is_predicted(account)) {
+		put_null(out, key);
+		return;
+	}
+	put_object(out, key);
+	put_real(out, "predicted_s", account->predicted_s);
+	put_real(out, "light_speed_s", account->light_s);
+	put_real(out, "measured_s", account->measured_s);
+	put_real(out, "measured_stderr_s", account->stderr_s);
+	put_turn(out, view->ecm, account);
+	put_real(out, "saturated_by_threads", ecm_saturating_threads(account));
+	put_text(out, "hypothesis", view->ecm->fit.rule ? view->ecm->fit.rule->name : NULL);
+	put_text(out, "largest", ecm_account_name(ecm_largest(account)));
+	put_flag(out, "transfers_known", !(account->lacks & (ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS)));
+	put_end(out);
+}
+
+void report_json_time_account(struct json_writer *out, const char *key,
+			      const struct ecm_account *account)
+{
+	const bool told = account && ecm_is_predicted(account) && isfinite(account->measured_s);
+	put_array(out, key);
+	for (int i = 0; told && i < ACCOUNT_PARTS; i++) {
+		if (!(fabs(account->account_s[i]) > 0))
+			continue;
+		put_object(out, NULL);
+		put_text(out, "part", ecm_account_name((enum ecm_account_part)i));
+		put_real(out, "seconds", account->account_s[i]);
+		put_end(out);
+	}
+	put_end(out);
+}

@@ -1,0 +1,18 @@
+/* Time accounts as JSON. */
+#pragma once
+
+#include "report/ecm/loop_account.h"
+#include "report/json/json_writer.h"
+#include "report/rows/view.h"
+
+/* Which links and which rule of overlap were found; null where no bandwidth was measured. */
+void report_json_ecm_machine(struct json_writer *out, const char *key,
+			     const struct report_view *view);
+/* Parts and times of a function or a loop; null where there is no prediction.  `account` may be
+ * NULL. */
+void report_json_ecm(struct json_writer *out, const char *key, const struct report_view *view,
+		     const struct ecm_account *account);
+/* The parts that add up to its time, [{part, seconds}]; none where there is no prediction or no
+ * time. */
+void report_json_time_account(struct json_writer *out, const char *key,
+			      const struct ecm_account *account);

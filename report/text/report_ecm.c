@@ -1,0 +1,238 @@
+/* Time accounts: predicted parts beside measured time. */
+#include "report/text/report_ecm.h"
+
+#include "base/text.h"
+#include "report/ecm/ecm_words.h"
+#include "report/model/model_loops.h"
+#include "report/rows/code_names.h"
+#include "report/text/cells.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LEAST_LOOP 0.05   /* of the function's time, to be told */
+#define MOST_LOOPS 6      /* of a function */
+#define MOST_THREADS 1000 /* more hardly come to the memory */
+
+enum { NAME, TURN, LATENCY, PREDICTED, MEASURED, RATIO, LARGEST, N_COLUMNS };
+
+static const struct text_column columns[N_COLUMNS] = {
+	[NAME] = {"function, loop", false}, [TURN] = {"cycles a turn", false, 2},
+	[LATENCY] = {"latency", true, 1},   [PREDICTED] = {"predicted", true},
+	[MEASURED] = {"measured", true},    [RATIO] = {"of it", true},
+	[LARGEST] = {"most of it", false},
+};
+
+/* ---- cells ---- */
+
+/* "~": of few samples. */
+static const char *mark_of(const struct ecm_account *account)
+{
+	return account->stderr_s > 0.1 * account->measured_s ? "~" : "";
+}
+
+static void put_ratio(struct text_table *table, const struct ecm_account *account)
+{
+	if (account->measured_s > 0)
+		text_table_put(table, RATIO, STYLE_PLAIN, "%s%.0f %%", mark_of(account),
+			       100 * account->predicted_s / account->measured_s);
+	else
+		text_table_text(table, RATIO, "–");
+}
+
+static void put_largest(struct text_table *table, const struct ecm_account *account)
+{
+	const enum ecm_account_part largest = ecm_largest(account);
+	const bool core = largest == ACCOUNT_CORE;
+	const bool nol = account->parts_s[ECM_NOL] >= account->parts_s[ECM_OL];
+	text_table_put(table, LARGEST, STYLE_PLAIN, "%s%s%s", ecm_account_words(largest),
+		       core ? ": " : "",
+		       !core ? ""
+		       : nol ? "loads and stores"
+			     : in_core_part_name(ecm_longest_in_core(account)));
+}
+
+/* What is the same of functions and loops. */
+static void put_account(struct text_table *table, const struct ecm_machine *machine,
+			const struct ecm_account *account, double longest_s, bool loop)
+{
+	char cell[96];
+	text_table_text(table, MEASURED,
+			isnan(account->measured_s)
+				? "–"
+				: report_put_time(cell, account->measured_s, longest_s));
+	if (!ecm_is_predicted(account)) {
+		text_table_text(table, LARGEST, "no prediction");
+		return;
+	}
+	if (loop)
+		text_table_text(table, TURN, ecm_put_parts(cell, machine, account));
+	if (loop && account->latency_s > 0)
+		text_table_text(table, LATENCY,
+				text_number(cell, ecm_cycles_a_turn(machine, account,
+								    account->latency_s)));
+	text_table_text(table, PREDICTED, report_put_time(cell, account->predicted_s, longest_s));
+	put_ratio(table, account);
+	put_largest(table, account);
+}
+
+/* ---- loops ---- */
+
+static bool has_within(const struct model_function *f, uint32_t loop)
+{
+	size_t n;
+	(void)model_loops_within(f, loop, &n);
+	return n > 0;
+}
+
+/* The innermost loops with much time, at most MOST_LOOPS, in the order of the code; returns how
+ * many. */
+static size_t hot_loops(const struct model_function *f, size_t hot[MOST_LOOPS])
+{
+	size_t n = 0;
+	for (size_t i = 0; i < f->n_loops && n < MOST_LOOPS; i++)
+		if (!has_within(f, (uint32_t)i) &&
+		    (double)f->loops[i].time_ns >= LEAST_LOOP * (double)f->time_ns &&
+		    f->loops[i].n_samples)
+			hot[n++] = i;
+	return n;
+}
+
+static void put_loops(const struct report_view *view, const struct model_function *f,
+		      const struct ecm_function *ecm, struct text_table *table)
+{
+	size_t hot[MOST_LOOPS];
+	const size_t n = hot_loops(f, hot);
+	for (size_t i = 0; i < n; i++) {
+		char number[192], line[192] = "";
+		report_loop_number(number, f, hot[i]);
+		if (f->function != PROFILE_NONE)
+			(void)report_line_at(view->profile,
+					     view->profile->functions[f->function].module,
+					     f->loops[hot[i]].header, line, sizeof(line));
+		text_table_row(table);
+		text_table_put(table, NAME, STYLE_DIM, "  %s%s%s", number, line[0] ? " " : "",
+			       line);
+		put_account(table, view->ecm, &ecm->loops[hot[i]], (double)f->time_ns * 1e-9, true);
+	}
+}
+
+static struct rf_error *put_function(const struct report_view *view, const struct model_function *f,
+				     struct text_table *table)
+{
+	struct ecm_function ecm;
+	struct rf_error *error = ecm_function_init(&ecm, view->ecm, view->profile, view->model, f);
+	if (!error) {
+		text_table_row(table);
+		text_table_text(table, NAME, f->name);
+		put_account(table, view->ecm, &ecm.whole, (double)f->time_ns * 1e-9, false);
+		put_loops(view, f, &ecm, table);
+	}
+	ecm_function_deinit(&ecm);
+	return error;
+}
+
+/* ---- the table ---- */
+
+static const char *const legend = "cycles a turn: {in the core ‖ loads and stores | L1L2 | L2L3 | "
+				  "memory}; predicted from counts, "
+				  "traffic and roofs alone, without mispredicted branches";
+
+struct rf_error *report_ecm(const struct report_view *view, FILE *stream)
+{
+	struct text_table table = TEXT_TABLE(view->terminal, columns, NAME, 12, .most = 32);
+	char machine[512];
+	struct rf_error *error = NULL;
+	for (size_t i = 0; view->ecm && !error && i < view->n_shown; i++) {
+		const struct model_function *f = &view->model->functions[view->rank[i]];
+		if (f->n_samples)
+			error = put_function(view, f, &table);
+	}
+	if (!table.n_rows)
+		return error;
+	struct rf_error *end = text_table_end(&table, stream);
+	if (error || end)
+		return error ? error : end;
+	return terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ", legend)
+		       ?: terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ",
+					    ecm_put_machine(machine, sizeof(machine), view->ecm));
+}
+
+/* ---- the page of a function ---- */
+
+/* "1.2 s in the core, 0.4 s between L1 and L2, …" */
+static void put_sum(struct page *page, const struct ecm_account *account)
+{
+	const double all = account->measured_s;
+	char text[512] = "", time[64];
+	size_t used = 0;
+	for (int i = 0; i < ACCOUNT_REST; i++)
+		if (account->account_s[i] > 0.005 * fmax(all, account->predicted_s))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s",
+						 used ? ", " : "",
+						 report_put_time(time, account->account_s[i], all),
+						 ecm_account_words((enum ecm_account_part)i));
+	page_line(page, STYLE_PLAIN, "  ", "predicted: %s", used ? text : "nothing");
+}
+
+static void put_comparison(struct page *page, const struct ecm_account *account)
+{
+	const double all = account->measured_s, rest = account->account_s[ACCOUNT_REST];
+	char predicted[64], measured[64], error[64], off[64], light[64];
+	if (isnan(all))
+		return;
+	report_put_time(predicted, account->predicted_s, all);
+	report_put_time(measured, all, all);
+	report_put_time(error, account->stderr_s, all);
+	report_put_time(off, fabs(rest), all);
+	report_put_time(light, account->light_s, all);
+	page_line(page, STYLE_PLAIN, "  ", "%s of the %s ± %s that were measured: %s %s", predicted,
+		  measured, error, off,
+		  rest < 0 ? "faster than predicted"
+			   : "not explained (mispredicted branches are not in it)");
+	page_line(page, STYLE_PLAIN, "  ", "light speed of the code as it is: %s%s", light,
+		  account->latency_s > 0 ? ", if it waited for no irregular line" : "");
+	const double threads = ecm_saturating_threads(account);
+	if (threads < MOST_THREADS)
+		page_line(page, STYLE_PLAIN, "  ",
+			  "the memory is saturated by %s threads that run it",
+			  text_number(light, threads));
+}
+
+static void put_page_loops(struct page *page, const struct ecm_function *ecm)
+{
+	struct text_table table = TEXT_TABLE(page->view->terminal, columns, NAME, 12, .most = 32);
+	put_loops(page->view, page->f, ecm, &table);
+	if (table.n_rows) {
+		page_fail(page, text_table_end(&table, page->stream));
+		page_line(page, STYLE_DIM, "  · ", "%s", legend);
+	} else {
+		text_table_deinit(&table);
+	}
+}
+
+void page_account(struct page *page)
+{
+	const struct report_view *view = page->view;
+	struct ecm_function ecm;
+	char machine[512];
+	if (!view->ecm || !page->f->n_samples)
+		return;
+	struct rf_error *error =
+		ecm_function_init(&ecm, view->ecm, view->profile, view->model, page->f);
+	page_fail(page, error);
+	if (!error) {
+		const char *lack = ecm_lack_words(&ecm.whole);
+		page_title(page, "why it takes its time");
+		if (lack)
+			page_line(page, STYLE_PLAIN, "  ", "%s", lack);
+		if (ecm_is_predicted(&ecm.whole)) {
+			put_sum(page, &ecm.whole);
+			put_comparison(page, &ecm.whole);
+			put_page_loops(page, &ecm);
+			page_line(page, STYLE_DIM, "  · ", "%s",
+				  ecm_put_machine(machine, sizeof(machine), view->ecm));
+		}
+	}
+	ecm_function_deinit(&ecm);
+}

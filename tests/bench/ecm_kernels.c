@@ -1,0 +1,195 @@
+/* Loops whose time the ECM model is to predict: each goes over arrays that all together have so
+ * many bytes.  Called as: ecm_kernels BYTES TURNS [KERNEL...]; TURNS is about how many elements
+ * each goes over whose data are in L1; those that take longer do so less often. It does the same in
+ * each run, and prints what keeps the compiler from leaving work out. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define KERNEL(name) __attribute__((noinline, noclone)) static void name(size_t n, size_t passes)
+
+static double *restrict a, *restrict b, *restrict c;
+static uint64_t *restrict words;
+static volatile double sink;
+static volatile uint64_t word_sink;
+
+/* So that passes are not made into one. */
+#define AGAIN __asm__ volatile("" ::: "memory")
+
+KERNEL(load)
+{
+	const uint64_t *x = words;
+	uint64_t all = 0;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t i = 0; i < n; i++)
+			all ^= x[i];
+		AGAIN;
+	}
+	word_sink = all;
+}
+
+KERNEL(store)
+{
+	double *x = a;
+	for (size_t pass = 0; pass < passes; pass++) {
+		const double value = 1.0 / (double)(pass + 1);
+		for (size_t i = 0; i < n; i++)
+			x[i] = value;
+		AGAIN;
+	}
+}
+
+/* With a change of sign, so that it is no memcpy. */
+KERNEL(copy)
+{
+	double *restrict x = a, *restrict y = b;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t i = 0; i < n; i++)
+			x[i] = -y[i];
+		AGAIN;
+	}
+}
+
+KERNEL(update)
+{
+	double *x = a;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t i = 0; i < n; i++)
+			x[i] = 1.0000001 * x[i];
+		AGAIN;
+	}
+}
+
+KERNEL(triad)
+{
+	double *restrict x = a, *restrict y = b, *restrict z = c;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t i = 0; i < n; i++)
+			x[i] = y[i] + 3.1 * z[i];
+		AGAIN;
+	}
+}
+
+KERNEL(daxpy)
+{
+	double *restrict x = a, *restrict y = b;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t i = 0; i < n; i++)
+			x[i] += 1e-9 * y[i];
+		AGAIN;
+	}
+}
+
+KERNEL(dot)
+{
+	double *x = a, *y = b, all = 0;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t i = 0; i < n; i++)
+			all += x[i] * y[i];
+		AGAIN;
+	}
+	sink = all;
+}
+
+KERNEL(norm)
+{
+	double *x = a, all = 0;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t i = 0; i < n; i++)
+			all += x[i] * x[i];
+		AGAIN;
+	}
+	sink = all;
+}
+
+KERNEL(sum)
+{
+	double *x = a, all = 0;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t i = 0; i < n; i++)
+			all += x[i];
+		AGAIN;
+	}
+	sink = all;
+}
+
+/* Five points, rows of 400 elements where there is room for four, else of a quarter. */
+KERNEL(stencil)
+{
+	double *restrict x = a, *restrict y = b;
+	const size_t row = n < 4 * 400 ? n / 4 : 400, rows = n / row;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t k = 1; k + 1 < rows; k++)
+			for (size_t i = 1; i + 1 < row; i++)
+				x[k * row + i] = 0.2 * (y[k * row + i] + y[k * row + i - 1] +
+							y[k * row + i + 1] + y[(k - 1) * row + i] +
+							y[(k + 1) * row + i]);
+		AGAIN;
+	}
+}
+
+/* A polynomial of degree 12 of each element. */
+KERNEL(horner)
+{
+	double *restrict x = a, *restrict y = b;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t i = 0; i < n; i++) {
+			double value = 0.1;
+			for (int k = 1; k <= 12; k++)
+				value = value * y[i] + 0.01 * k;
+			x[i] = value;
+		}
+		AGAIN;
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*run)(size_t n, size_t passes);
+	size_t arrays;
+	size_t slower; /* roughly, in L1: so that all take about as long */
+} kernels[] = {
+	{"load", load, 1, 1},       {"store", store, 1, 1},   {"copy", copy, 2, 1},
+	{"update", update, 1, 1},   {"triad", triad, 3, 1},   {"daxpy", daxpy, 2, 1},
+	{"dot", dot, 2, 8},         {"norm", norm, 1, 8},     {"sum", sum, 1, 8},
+	{"stencil", stencil, 2, 2}, {"horner", horner, 2, 8},
+};
+
+static int is_wanted(const char *name, char **names, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(names[i], name) == 0)
+			return 1;
+	return n == 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		return 2;
+	const size_t bytes = strtoull(argv[1], NULL, 10), turns = strtoull(argv[2], NULL, 10),
+		     page = 2 << 20, room = (bytes + 4 * page) / page * page;
+	char *memory = aligned_alloc(page, room);
+	if (!memory)
+		return 1;
+	madvise(memory, room, MADV_HUGEPAGE);
+	for (size_t i = 0; i < room / sizeof(double); i++)
+		((double *)memory)[i] = 0.5 + (double)(i * 2654435761u % 4096) / 8192;
+	for (size_t k = 0; k < sizeof(kernels) / sizeof(*kernels); k++) {
+		/* a whole number of lines, and arrays that do not begin at the same place of a page
+		 */
+		const size_t n = bytes / kernels[k].arrays / 512 * 64, apart = n * 8 + 1344;
+		if (!is_wanted(kernels[k].name, argv + 3, argc - 3))
+			continue;
+		a = (double *)memory;
+		b = (double *)(memory + apart);
+		c = (double *)(memory + 2 * apart);
+		words = (uint64_t *)memory;
+		kernels[k].run(n, turns / kernels[k].slower / n + 1);
+		printf("%s %zu %g\n", kernels[k].name, n, a[n / 2]);
+	}
+	free(memory);
+	return 0;
+}

@@ -1,0 +1,173 @@
+/* Accounts of a made-up loop on a made-up machine, whose parts are known. */
+#include "report/ecm/ecm_words.h"
+#include "report/ecm/transfers.h"
+#include "tests/unit/report/report_checks.h"
+#include "tests/unit/report/report_sample.h"
+
+#define TURNS 1000000
+#define START 0x100
+
+static const struct model_choice with_loops = {.loops = true};
+
+/* 0 vmovupd ymm0,[rsi+rax]; vfmadd213pd ymm0,ymm1,[rdx+rax]; vmovupd [rdi+rax],ymm0; add rax,32;
+ * cmp rax,rcx; jb 0; ret: a triad */
+static const char triad[] =
+	"\xc5\xfd\x10\x04\x06\xc4\xe2\xf5\xa8\x04\x02\xc5\xfd\x11\x04\x07\x48\x83\xc0\x20\x48"
+	"\x39\xc8\x72\xe7\xc3";
+
+static void add_roofs(struct profile *p)
+{
+	/* by level: what six kernels reach on a machine of 1 GHz whose links move 64, 32 and 16
+	 * bytes a cycle each way, one after the other, behind loads and stores of 64 bytes a cycle
+	 */
+	static const struct {
+		const char *op;
+		double bytes, in, out;
+	} ops[] = {{"read", 1, 1, 0},  {"write", 1, 1, 1},  {"copy", 2, 2, 1},
+		   {"triad", 3, 3, 1}, {"update", 2, 1, 1}, {"daxpy", 3, 2, 1}};
+	static const char *const levels[] = {"L1", "L2", "L3", "DRAM"};
+	for (int op = 0; op < 6; op++) {
+		double time = ops[op].bytes / 64;
+		for (int level = 0; level < 4; level++) {
+			if (level > 0)
+				time += (ops[op].in + ops[op].out) / (128 >> level);
+			sample_roof(p, ROOF_BANDWIDTH, "avx2", "", ops[op].op, levels[level], 1,
+				    ops[op].bytes / time);
+			p->roofs[p->n_roofs - 1].distinguishable = true;
+		}
+	}
+}
+
+static void add_samples(struct profile *p, int n)
+{
+	const uint32_t thread = profile_thread(p, RUN_TIMED, 2, 2, "");
+	for (int i = 0; i < n; i++) {
+		struct profile_sample sample = {thread, (uint64_t)i * 1000000, 1000000,
+						profile_frame(p, PROFILE_NONE, 0, START)};
+		cr_assert(rf_array_push(p->samples, p->n_samples, p->cap_samples, sample));
+	}
+}
+
+/* Three lines in and one out of each level for every two turns: 96 and 32 bytes a turn. */
+static void add_traffic(struct profile *p)
+{
+	for (uint32_t class = 0; class < CACHE_CLASSES; class ++) {
+		struct profile_traffic row = {.offset = START,
+					      .thread = profile_thread(p, RUN_COUNTED, 1, 1, ""),
+					      .class = class};
+		row.lines[TRAFFIC_L2_READ] = row.lines[TRAFFIC_L3_READ] =
+			row.lines[TRAFFIC_MEM_READ] = 3 * TURNS / 2 / CACHE_CLASSES;
+		row.lines[TRAFFIC_L2_WRITE_BACK] = row.lines[TRAFFIC_L3_WRITE_BACK] =
+			row.lines[TRAFFIC_MEM_WRITE_BACK] = TURNS / 2 / CACHE_CLASSES;
+		cr_assert(rf_array_push(p->traffic, p->n_traffic, p->cap_traffic, row));
+	}
+	profile_set_fact(p, "traffic_source", "traced");
+	profile_set_fact(p, "traffic_classes", "%d", CACHE_CLASSES);
+	profile_set_fact(p, "traffic_geometry", "L1=32K:8,L2=1M:16,L3=16M:16");
+}
+
+static struct profile *profile_of(bool traced, bool roofs, int samples)
+{
+	struct profile *p = profile_create();
+	const uint32_t m = profile_module(p, "/x", ""),
+		       counted = profile_thread(p, RUN_COUNTED, 1, 1, "");
+	sample_function(p, m, START, START + 26, "triad", "", 0);
+	sample_block(p, m, START, triad, 25, counted, TURNS);
+	sample_block(p, m, START + 25, triad + 25, 1, counted, 1);
+	if (roofs)
+		add_roofs(p);
+	add_samples(p, samples);
+	if (traced)
+		add_traffic(p);
+	profile_set_fact(p, "clock_ghz", "1");
+	return p;
+}
+
+static void near(double value, double truth, double by, const char *what)
+{
+	cr_expect(fabs(value - truth) <= by * fabs(truth), "%s: %g, not %g", what, value, truth);
+}
+
+/* 2 + 4 + 8 cycles a turn on the links behind 1.5 for loads and stores, whose sum is 15.5. */
+Test(loop_account, parts_add_up)
+{
+	struct profile *p = profile_of(true, true, 20);
+	struct model model = build_as(p, with_loops);
+	const struct model_function *f = find(&model, "triad");
+	const struct ecm_machine machine = ecm_machine_of(p);
+	struct ecm_function ecm;
+	cr_expect_eq(machine.source, ECM_FITTED);
+	cr_expect_str_eq(machine.fit.rule->name, "none");
+	cr_expect(machine.fit.error < 0.005, "%g", machine.fit.error);
+	assert_ok(ecm_function_init(&ecm, &machine, p, &model, f));
+	const struct ecm_account *loop = &ecm.loops[0];
+	const double turn = TURNS * 1e-9;
+	near(loop->parts_s[ECM_OL], turn, 1e-3, "instructions and branches");
+	near(loop->parts_s[ECM_L1_L2], 2 * turn, 0.02, "L1L2");
+	near(loop->parts_s[ECM_L2_L3], 4 * turn, 0.02, "L2L3");
+	near(ecm_memory_s(loop), 8 * turn, 0.02, "memory");
+	near(loop->account_s[ACCOUNT_MEMORY], 8 * turn, 0.02, "memory in the account");
+	near(loop->predicted_s, 14 * turn + loop->parts_s[ECM_NOL], 0.01, "all");
+	cr_expect_eq(ecm_largest(loop), ACCOUNT_MEMORY);
+	double sum = 0;
+	for (int i = 0; i < ACCOUNT_PARTS; i++)
+		sum += loop->account_s[i];
+	near(sum, 0.020, 1e-9, "the account");
+	near(loop->stderr_s, 0.020 / sqrt(20), 1e-9, "standard error");
+	near(ecm.whole.predicted_s, loop->predicted_s, 1e-3, "the function");
+	near(ecm_cycles_a_turn(&machine, loop, loop->predicted_s), 15.5, 0.1, "cycles");
+	cr_expect(isnan(ecm_cycles_a_turn(&machine, &ecm.whole, 1)));
+	ecm_function_deinit(&ecm);
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
+/* What is not known is said, and not taken for nothing. */
+Test(loop_account, what_is_lacking_is_said)
+{
+	static const struct {
+		bool traced, roofs;
+		int samples;
+		unsigned lacks;
+	} cases[] = {
+		{false, true, 10, ECM_LACKS_TRAFFIC},
+		{true, false, 10, ECM_LACKS_ROOFS},
+		{true, true, 0, ECM_LACKS_SAMPLES},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct profile *p = profile_of(cases[i].traced, cases[i].roofs, cases[i].samples);
+		struct model model = build_as(p, with_loops);
+		const struct ecm_machine machine = ecm_machine_of(p);
+		struct ecm_function ecm;
+		assert_ok(ecm_function_init(&ecm, &machine, p, &model, find(&model, "triad")));
+		cr_expect_eq(ecm.whole.lacks, cases[i].lacks, "%zu: %u", i, ecm.whole.lacks);
+		cr_expect(ecm_lack_words(&ecm.whole));
+		cr_expect(ecm_is_predicted(&ecm.whole) && ecm.whole.predicted_s > 0);
+		cr_expect_eq(isnan(ecm.whole.measured_s), !cases[i].samples);
+		ecm_function_deinit(&ecm);
+		model_deinit(&model);
+		profile_destroy(p);
+	}
+}
+
+/* Irregular lines are waited for, and are not in the transfers as well. */
+Test(loop_account, irregular_lines_count_once)
+{
+	double events[N_TRAFFIC] = {[TRAFFIC_L2_READ] = 6400,
+				    [TRAFFIC_L3_READ] = 6400,
+				    [TRAFFIC_L3_CLEAN_VICTIM] = 6400,
+				    [TRAFFIC_MEM_READ] = 640,
+				    [TRAFFIC_MEM_WRITE_BACK] = 64};
+	struct model_irregular irregular[MODEL_LEVELS] = {
+		{.lines = 1000}, {0}, {.lines = 80}, {.lines = 10}};
+	const struct ecm_moves moves = ecm_moves_of(events, irregular),
+			       all = ecm_moves_of(events, NULL);
+	cr_expect_eq(all.in[0], 6400);
+	cr_expect_eq(all.out[1], 6400);
+	cr_expect_eq(all.in[2], 640);
+	cr_expect_eq(moves.in[0], 640, "%g", moves.in[0]);
+	cr_expect_eq(moves.in[1], 640, "%g", moves.in[1]);
+	cr_expect_eq(moves.out[1], 640, "%g", moves.out[1]);
+	cr_expect_eq(moves.in[2], 0);
+	cr_expect_eq(moves.out[2], 64);
+}

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+/* That are followed one by one; a file may claim any number of them. */
+#define MOST_THREADS 4096
+
 enum {
 	OL = ECM_SET(ECM_OL),
 	NOL = ECM_SET(ECM_NOL),
@@ -91,7 +94,7 @@ double ecm_with_threads(double cycles, double memory, double n)
 	double conflict = 0; /* what a thread waits for the others */
 	if (!(memory > 0) || !(n > 1))
 		return cycles;
-	for (double k = 1; k < n; k++) {
+	for (double k = 1; k < n && k < MOST_THREADS; k++) {
 		const double used = fmin(1, k * memory / (cycles + conflict));
 		conflict = fmin(k, n - 1) * used * memory / 2;
 	}

@@ -127,17 +127,17 @@ struct ecm_fit ecm_fit_rule(const struct ecm_rule *rule, bool past_l3,
 void ecm_fit_all(const struct ecm_kernel *kernels, size_t n, bool victim_l3, struct ecm_fit *best,
 		 struct ecm_fit *second)
 {
-	*best = *second = (struct ecm_fit){.error = INFINITY};
+	*best = *second = (struct ecm_fit){.error = NAN};
 	for (size_t i = 0; i < n_ecm_rules; i++) {
 		struct ecm_fit fit = ecm_fit_rule(&ecm_rules[i], false, kernels, n);
 		if (victim_l3) {
 			const struct ecm_fit past = ecm_fit_rule(&ecm_rules[i], true, kernels, n);
 			fit = past.error < fit.error ? past : fit;
 		}
-		if (fit.error < best->error) {
+		if (!best->rule || fit.error < best->error) {
 			*second = *best;
 			*best = fit;
-		} else if (fit.error < second->error) {
+		} else if (!second->rule || fit.error < second->error) {
 			*second = fit;
 		}
 	}

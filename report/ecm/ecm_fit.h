@@ -33,6 +33,7 @@ struct ecm_fit ecm_fit_rule(const struct ecm_rule *rule, bool past_l3,
 
 /* Tries all rules; with a victim L3 each with data from memory through it and past it.  `best` has
  * the least error, `second` that of all other rules: a rule that predicts as well as another is
- * told after it when it stands behind it in the table. */
+ * told after it when it stands behind it in the table.  Both have a rule, whatever the kernels are.
+ */
 void ecm_fit_all(const struct ecm_kernel *kernels, size_t n, bool victim_l3, struct ecm_fit *best,
 		 struct ecm_fit *second);

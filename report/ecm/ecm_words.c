@@ -91,6 +91,8 @@ const char *ecm_lack_words(const struct ecm_account *account)
 		       ? "as if all data were in L1: its traffic was not traced"
 	       : account->lacks & ECM_LACKS_ROOFS
 		       ? "as if all data were in L1: no bandwidth was measured"
+	       : account->lacks & ECM_LACKS_LATENCY
+		       ? "without waiting for irregular lines: their latency was not measured"
 	       : account->lacks & ECM_LACKS_SAMPLES
 		       ? "no sample: it took too little time to be measured"
 		       : NULL;

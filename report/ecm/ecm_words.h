@@ -10,8 +10,8 @@ const char *ecm_account_name(enum ecm_account_part part);
 /* "in the core", "between L1 and L2", … */
 const char *ecm_account_words(enum ecm_account_part part);
 
-/* "{3.1 ‖ 1 | 2.4 | 5.2 | 0} cycles a turn: T_OL ‖ T_nOL | L1L2 | L2L3 | memory"'s first half,
- * [H]'s short form, in 96 bytes, which it returns; "–" for what is not known. */
+/* [H]'s short form, "{3.1 ‖ 1 | 2.4 | 5.2 | 0}": T_OL ‖ T_nOL | L1L2 | L2L3 | memory in cycles a
+ * turn, "–" for what is not known; in 96 bytes, which it returns. */
 const char *ecm_put_parts(char *cell, const struct ecm_machine *machine,
 			  const struct ecm_account *account);
 
@@ -19,5 +19,5 @@ const char *ecm_put_parts(char *cell, const struct ecm_machine *machine,
 const char *ecm_put_machine(char *text, size_t size, const struct ecm_machine *machine);
 /* Why there is no prediction, or what it leaves out; NULL: nothing. */
 const char *ecm_lack_words(const struct ecm_account *account);
-/* "held by the chain of turns", the in-core thing that is longest. */
+/* What takes longest of all that T_OL is the longest of. */
 enum in_core_part ecm_longest_in_core(const struct ecm_account *account);

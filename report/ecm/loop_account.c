@@ -70,7 +70,8 @@ static struct piece piece_of(const struct model_function *f, uint32_t loop)
 /* Processor time that its irregular lines take: one after another on the longest chain of each
  * loop, or as many at once as there can be, whichever is longer.  Those in L1 are in the core's
  * part. */
-static double latency_of(const struct context *context, const struct piece *piece)
+static void add_latency(const struct context *context, const struct piece *piece,
+			struct ecm_account *account)
 {
 	const double threads = context->f->concurrency;
 	double lines[MODEL_LEVELS] = {0}, longest[MODEL_LEVELS] = {0};
@@ -82,7 +83,10 @@ static double latency_of(const struct context *context, const struct piece *piec
 							threads, false),
 				chase = model_wait_for(context->profile, longest, PATTERN_CHASE,
 						       threads, false);
-	return fmax(random.seconds, chase.seconds) * threads;
+	account->latency_s = fmax(random.seconds, chase.seconds) * threads;
+	for (int level = 1; level < MODEL_LEVELS; level++)
+		if (lines[level] > 0 && !(account->latency_s > 0))
+			account->lacks |= ECM_LACKS_LATENCY;
 }
 
 static void add_core(const struct context *context, const struct piece *piece,
@@ -152,7 +156,7 @@ static void predict(const struct context *context, const struct piece *piece,
 				     context->f->concurrency, seconds);
 		for (int p = ECM_FIRST_LINK; p < ECM_PARTS; p++)
 			account->parts_s[p] = seconds[p];
-		account->latency_s = latency_of(context, piece);
+		add_latency(context, piece, account);
 	}
 	compose(context, account);
 }
@@ -161,6 +165,7 @@ static void predict(const struct context *context, const struct piece *piece,
 
 static void add_account(struct ecm_account *sum, const struct ecm_account *part)
 {
+	sum->lacks |= part->lacks;
 	for (int i = 0; i < ECM_PARTS; i++)
 		sum->parts_s[i] += part->parts_s[i];
 	for (int i = 0; i < IN_CORE_PARTS; i++)

@@ -31,7 +31,8 @@ enum ecm_lack {
 	ECM_LACKS_CLOCK = 2,   /* the same */
 	ECM_LACKS_TRAFFIC = 4, /* nothing was traced: it counts as if all data were in L1 */
 	ECM_LACKS_ROOFS = 8,   /* no bandwidth was measured: the same */
-	ECM_LACKS_SAMPLES = 16 /* there is no measured time */
+	ECM_LACKS_LATENCY = 16, /* that of irregular lines was not measured: they take no time */
+	ECM_LACKS_SAMPLES = 32  /* there is no measured time */
 };
 
 struct ecm_account {

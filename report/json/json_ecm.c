@@ -62,7 +62,7 @@ static void put_turn(struct json_writer *out, const struct ecm_machine *machine,
 	put_cycles(out, "l1_l2", machine, account, parts[ECM_L1_L2], moves);
 	put_cycles(out, "l2_l3", machine, account, parts[ECM_L2_L3], moves);
 	put_cycles(out, "l3_memory", machine, account, ecm_memory_s(account), moves);
-	put_cycles(out, "latency", machine, account, account->latency_s, moves);
+	put_cycles(out, "latency", machine, account, account->latency_s, moves | ECM_LACKS_LATENCY);
 	put_null(out, "branches");
 }
 

@@ -119,3 +119,19 @@ Test(ecm_fit, levels_without_kernels_take_no_time)
 	cr_expect(isinf(fit.links[ECM_L2_L3].in) && isinf(fit.links[ECM_L3_MEMORY].out));
 	cr_expect(isnan(ecm_fit_rule(machine.rule, false, kernels, 0).error));
 }
+
+/* A file can claim any roofs. */
+Test(ecm_fit, absurd_kernels_get_a_rule)
+{
+	const double absurd[] = {0, NAN, INFINITY, -1, 1e-308, 1e308};
+	for (size_t i = 0; i < sizeof(absurd) / sizeof(*absurd); i++) {
+		struct ecm_kernel kernels[N_KERNELS];
+		struct ecm_fit best, second;
+		const struct ecm_fit machine = machine_of(ecm_rule_of("Skylake-SP"), false, false);
+		make_kernels(&machine, false, 0, 1, kernels);
+		for (size_t k = 0; k < N_KERNELS; k++)
+			kernels[k].cycles = kernels[k].nol = absurd[i];
+		ecm_fit_all(kernels, N_KERNELS, true, &best, &second);
+		cr_expect(best.rule && second.rule, "%g", absurd[i]);
+	}
+}

@@ -150,6 +150,24 @@ Test(loop_account, what_is_lacking_is_said)
 	}
 }
 
+/* The made-up machine has no rows of latency. */
+Test(loop_account, an_unknown_latency_is_said)
+{
+	struct profile *p = profile_of(true, true, 10);
+	const struct profile_stride stride = {.offset = START, .random = TURNS};
+	cr_assert(rf_array_push(p->strides, p->n_strides, p->cap_strides, stride));
+	struct model model = build_as(p, with_loops);
+	const struct ecm_machine machine = ecm_machine_of(p);
+	struct ecm_function ecm;
+	assert_ok(ecm_function_init(&ecm, &machine, p, &model, find(&model, "triad")));
+	cr_expect_eq(ecm.whole.lacks, ECM_LACKS_LATENCY, "%u", ecm.whole.lacks);
+	cr_expect_eq(ecm.loops[0].lacks, ECM_LACKS_LATENCY, "%u", ecm.loops[0].lacks);
+	cr_expect_eq(ecm.whole.latency_s, 0);
+	ecm_function_deinit(&ecm);
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
 /* Irregular lines are waited for, and are not in the transfers as well. */
 Test(loop_account, irregular_lines_count_once)
 {

@@ -18,15 +18,15 @@ const char *ecm_link_name(enum ecm_part part)
 }
 
 static const struct {
-	const char *name, *words;
+	const char *name, *words, *label;
 } parts[ACCOUNT_PARTS] = {
-	[ACCOUNT_CORE] = {"core", "in the core"},
-	[ACCOUNT_CHAIN] = {"chain", "chain from turn to turn"},
-	[ACCOUNT_L1_L2] = {"l1_l2", "between L1 and L2"},
-	[ACCOUNT_L2_L3] = {"l2_l3", "between L2 and L3"},
-	[ACCOUNT_MEMORY] = {"memory", "to and from memory"},
-	[ACCOUNT_LATENCY] = {"latency", "waiting for irregular lines"},
-	[ACCOUNT_REST] = {"rest", "not explained"},
+	[ACCOUNT_CORE] = {"core", "in the core", "core"},
+	[ACCOUNT_CHAIN] = {"chain", "chain from turn to turn", "chain"},
+	[ACCOUNT_L1_L2] = {"l1_l2", "between L1 and L2", "L1L2"},
+	[ACCOUNT_L2_L3] = {"l2_l3", "between L2 and L3", "L2L3"},
+	[ACCOUNT_MEMORY] = {"memory", "to and from memory", "memory"},
+	[ACCOUNT_LATENCY] = {"latency", "waiting for irregular lines", "latency"},
+	[ACCOUNT_REST] = {"rest", "not explained", "rest"},
 };
 
 const char *ecm_account_name(enum ecm_account_part part)
@@ -39,11 +39,25 @@ const char *ecm_account_words(enum ecm_account_part part)
 	return parts[part].words;
 }
 
+const char *ecm_account_label(enum ecm_account_part part)
+{
+	return parts[part].label;
+}
+
+/* Two digits tell enough of a model, and five of them fit a line. */
 static const char *put_turn(char *cell, const struct ecm_machine *machine,
 			    const struct ecm_account *account, double seconds, bool known)
 {
 	const double cycles = known ? ecm_cycles_a_turn(machine, account, seconds) : NAN;
-	return cycles > 0 && cycles < 0.005 ? "0" : text_number(cell, cycles);
+	if (cycles >= 0 && cycles < 9.95)
+		snprintf(cell, TEXT_NUMBER,
+			 cycles < 0.005   ? "0"
+			 : cycles < 0.995 ? "%.2f"
+					  : "%.1f",
+			 cycles);
+	else
+		text_number(cell, cycles < 1e4 ? round(cycles) : cycles);
+	return cell;
 }
 
 const char *ecm_put_parts(char *cell, const struct ecm_machine *machine,

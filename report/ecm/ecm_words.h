@@ -7,8 +7,9 @@
 const char *ecm_link_name(enum ecm_part part);
 /* "core", "chain", "l1_l2", …: in JSON. */
 const char *ecm_account_name(enum ecm_account_part part);
-/* "in the core", "between L1 and L2", … */
+/* "in the core", "between L1 and L2", …; and shorter: "core", "L1L2", … */
 const char *ecm_account_words(enum ecm_account_part part);
+const char *ecm_account_label(enum ecm_account_part part);
 
 /* [H]'s short form, "{3.1 ‖ 1 | 2.4 | 5.2 | 0}": T_OL ‖ T_nOL | L1L2 | L2L3 | memory in cycles a
  * turn, "–" for what is not known; in 96 bytes, which it returns. */

@@ -17,10 +17,10 @@
 enum { NAME, TURN, LATENCY, PREDICTED, MEASURED, RATIO, LARGEST, N_COLUMNS };
 
 static const struct text_column columns[N_COLUMNS] = {
-	[NAME] = {"function, loop", false}, [TURN] = {"cycles a turn", false, 2},
-	[LATENCY] = {"latency", true, 1},   [PREDICTED] = {"predicted", true},
-	[MEASURED] = {"measured", true},    [RATIO] = {"of it", true},
-	[LARGEST] = {"most of it", false},
+	[NAME] = {"function, loop", false},   [TURN] = {"cycles a turn", false, 2},
+	[LATENCY] = {"latency", true, 1},     [PREDICTED] = {"predicted", true},
+	[MEASURED] = {"measured", true},      [RATIO] = {"of it", true},
+	[LARGEST] = {"most of it", false, 3},
 };
 
 /* ---- cells ---- */
@@ -40,16 +40,15 @@ static void put_ratio(struct text_table *table, const struct ecm_account *accoun
 		text_table_text(table, RATIO, "–");
 }
 
-static void put_largest(struct text_table *table, const struct ecm_account *account)
+/* Of what is in the core, which thing. */
+static const char *largest_of(const struct ecm_account *account)
 {
 	const enum ecm_account_part largest = ecm_largest(account);
-	const bool core = largest == ACCOUNT_CORE;
-	const bool nol = account->parts_s[ECM_NOL] >= account->parts_s[ECM_OL];
-	text_table_put(table, LARGEST, STYLE_PLAIN, "%s%s%s", ecm_account_words(largest),
-		       core ? ": " : "",
-		       !core ? ""
-		       : nol ? "loads and stores"
-			     : in_core_part_name(ecm_longest_in_core(account)));
+	if (largest != ACCOUNT_CORE)
+		return ecm_account_label(largest);
+	return account->parts_s[ECM_NOL] >= account->parts_s[ECM_OL]
+		       ? "loads, stores"
+		       : in_core_part_name(ecm_longest_in_core(account));
 }
 
 /* What is the same of functions and loops. */
@@ -62,7 +61,7 @@ static void put_account(struct text_table *table, const struct ecm_machine *mach
 				? "–"
 				: report_put_time(cell, account->measured_s, longest_s));
 	if (!ecm_is_predicted(account)) {
-		text_table_text(table, LARGEST, "no prediction");
+		text_table_text(table, PREDICTED, "–");
 		return;
 	}
 	if (loop)
@@ -73,7 +72,7 @@ static void put_account(struct text_table *table, const struct ecm_machine *mach
 								    account->latency_s)));
 	text_table_text(table, PREDICTED, report_put_time(cell, account->predicted_s, longest_s));
 	put_ratio(table, account);
-	put_largest(table, account);
+	text_table_text(table, LARGEST, largest_of(account));
 }
 
 /* ---- loops ---- */
@@ -134,28 +133,41 @@ static struct rf_error *put_function(const struct report_view *view, const struc
 
 /* ---- the table ---- */
 
-static const char *const legend = "cycles a turn: {in the core ‖ loads and stores | L1L2 | L2L3 | "
-				  "memory}; predicted from counts, "
-				  "traffic and roofs alone, without mispredicted branches";
+/* The table, and what it says; a narrow one lacks columns. */
+static struct rf_error *end_table(const struct report_view *view, struct text_table *table,
+				  FILE *stream)
+{
+	char text[512], narrow[200] = "";
+	struct rf_error *error = text_table_end(table, stream);
+	if (error)
+		return error;
+	if (table->left_out[0])
+		snprintf(narrow, sizeof(narrow), "; narrow: without %s", table->left_out);
+	snprintf(text, sizeof(text),
+		 "cycles a turn: {in the core ‖ loads and stores | L1L2 | L2L3 | memory}; "
+		 "predicted from "
+		 "counts, traffic and roofs alone, without mispredicted branches%s",
+		 narrow);
+	error = terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ", text);
+	return error
+		       ?: terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ",
+					    ecm_put_machine(text, sizeof(text), view->ecm));
+}
 
 struct rf_error *report_ecm(const struct report_view *view, FILE *stream)
 {
-	struct text_table table = TEXT_TABLE(view->terminal, columns, NAME, 12, .most = 32);
-	char machine[512];
+	struct text_table table = TEXT_TABLE(view->terminal, columns, NAME, 8, .most = 32);
 	struct rf_error *error = NULL;
 	for (size_t i = 0; view->ecm && !error && i < view->n_shown; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
 		if (f->n_samples)
 			error = put_function(view, f, &table);
 	}
-	if (!table.n_rows)
+	if (error || !table.n_rows) {
+		text_table_deinit(&table);
 		return error;
-	struct rf_error *end = text_table_end(&table, stream);
-	if (error || end)
-		return error ? error : end;
-	return terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ", legend)
-		       ?: terminal_sentence(view->terminal, stream, STYLE_DIM, "  · ",
-					    ecm_put_machine(machine, sizeof(machine), view->ecm));
+	}
+	return end_table(view, &table, stream);
 }
 
 /* ---- the page of a function ---- */
@@ -201,21 +213,18 @@ static void put_comparison(struct page *page, const struct ecm_account *account)
 
 static void put_page_loops(struct page *page, const struct ecm_function *ecm)
 {
-	struct text_table table = TEXT_TABLE(page->view->terminal, columns, NAME, 12, .most = 32);
+	struct text_table table = TEXT_TABLE(page->view->terminal, columns, NAME, 8, .most = 32);
 	put_loops(page->view, page->f, ecm, &table);
-	if (table.n_rows) {
-		page_fail(page, text_table_end(&table, page->stream));
-		page_line(page, STYLE_DIM, "  · ", "%s", legend);
-	} else {
+	if (table.n_rows && !page->error)
+		page_fail(page, end_table(page->view, &table, page->stream));
+	else
 		text_table_deinit(&table);
-	}
 }
 
 void page_account(struct page *page)
 {
 	const struct report_view *view = page->view;
 	struct ecm_function ecm;
-	char machine[512];
 	if (!view->ecm || !page->f->n_samples)
 		return;
 	struct rf_error *error =
@@ -230,8 +239,6 @@ void page_account(struct page *page)
 			put_sum(page, &ecm.whole);
 			put_comparison(page, &ecm.whole);
 			put_page_loops(page, &ecm);
-			page_line(page, STYLE_DIM, "  · ", "%s",
-				  ecm_put_machine(machine, sizeof(machine), view->ecm));
 		}
 	}
 	ecm_function_deinit(&ecm);

@@ -102,7 +102,7 @@ static size_t put_ascii(char *to, wchar_t wide)
 		const char *to;
 	} pairs[] = {
 		{L'×', "x"}, {L'–', "-"}, {L'≈', "~"},  {L'∞', "inf"}, {L'·', "-"},
-		{L'…', "~"}, {L'µ', "u"}, {L'±', "+-"}, {L'→', "->"},
+		{L'…', "~"}, {L'µ', "u"}, {L'±', "+-"}, {L'→', "->"},  {L'‖', "||"},
 	};
 	const int columns = wcwidth(wide);
 	const size_t n = columns < 0 ? 1 : (size_t)columns;

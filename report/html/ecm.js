@@ -2,25 +2,25 @@
 
 const ACCOUNT_FIELDS = ["turn", "predicted_s", "light_s", "measured_s", "stderr_s", "lack"];
 const ACCOUNT_PARTS = ["in the core", "chain from turn to turn", "between L1 and L2", "between L2 and L3", "to and from memory", "waiting for irregular lines", "not explained"];
-const REST = ACCOUNT_PARTS.length - 1;
 const LEAST_LOOP = 0.05; /* of the function's time */
+const LEAST_PART = 0.003; /* of a bar, to be seen in it */
 
-/* An account with its parts that are there, as [index, seconds]; null without a prediction. */
+/* An account with its parts that can be seen, as [index, seconds]; null without a prediction. */
 function accountOf(row) {
 	if (!row)
 		return null;
+	const account = withFields(row, ACCOUNT_FIELDS), all = Math.max(account.predicted_s, account.measured_s || 0);
 	const parts = row.slice(ACCOUNT_FIELDS.length).map((seconds, i) => [i, seconds]);
-	return {...withFields(row, ACCOUNT_FIELDS), parts: parts.filter(([, seconds]) => known(seconds) && seconds > 0)};
+	return {...account, all, parts: parts.filter(([, seconds]) => known(seconds) && seconds > LEAST_PART * all)};
 }
 
 /* One bar: its whole is what was measured, or predicted where that is more. */
 function accountBar(account) {
-	const all = Math.max(account.predicted_s, account.measured_s || 0);
 	const words = account.parts.map(([i, seconds]) => `${ACCOUNT_PARTS[i]} ${formatSeconds(seconds)}`).join(", ");
 	const bar = element("div", {class: "bar account", role: "img", "aria-label": words, title: words});
 	for (const [i, seconds] of account.parts) {
 		const piece = element("span", {class: `part part-${i}`});
-		piece.style.width = `${100 * seconds / all}%`;
+		piece.style.width = `${100 * seconds / account.all}%`;
 		bar.append(piece);
 	}
 	return bar;

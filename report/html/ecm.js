@@ -2,6 +2,7 @@
 
 const ACCOUNT_FIELDS = ["turn", "predicted_s", "light_s", "measured_s", "stderr_s", "lack"];
 const ACCOUNT_PARTS = ["in the core", "chain from turn to turn", "between L1 and L2", "between L2 and L3", "to and from memory", "waiting for irregular lines", "not explained"];
+const LATENCY = ACCOUNT_PARTS.indexOf("waiting for irregular lines");
 const LEAST_LOOP = 0.05; /* of the function's time */
 const LEAST_PART = 0.003; /* of a bar, to be seen in it */
 
@@ -42,7 +43,7 @@ function accountSentence(account) {
 	const rest = account.measured_s - account.predicted_s;
 	return `${formatSeconds(account.predicted_s)} of the ${formatSeconds(account.measured_s)} ± ${formatSeconds(account.stderr_s)} that were measured: ` +
 		(rest < 0 ? `${formatSeconds(-rest)} faster than predicted` : `${formatSeconds(rest)} not explained (mispredicted branches are not in it)`) +
-		`. Light speed of the code as it is: ${formatSeconds(account.light_s)}.`;
+		`. Light speed of the code as it is: ${formatSeconds(account.light_s)}${account.parts.some(([i]) => i === LATENCY) ? ", if it waited for no irregular line" : ""}.`;
 }
 
 /* The function and its innermost loops with much time. */

@@ -150,6 +150,29 @@ Test(loop_account, what_is_lacking_is_said)
 	}
 }
 
+/* A shared L3 that gives two threads no more than one, and a memory that gives them 1.6 times as
+ * much. */
+Test(loop_account, threads_share_caches_and_memory)
+{
+	struct profile *p = profile_of(true, true, 10);
+	const double l3 = p->roofs[2].best, memory = p->roofs[3].best;
+	cr_assert_str_eq(roof_op_name(p->roofs[2].op), "read");
+	sample_roof(p, ROOF_BANDWIDTH, "avx2", "", "read", "L3", 2, l3);
+	sample_roof(p, ROOF_BANDWIDTH, "avx2", "", "read", "DRAM", 2, 1.6 * memory);
+	struct model model = build_as(p, with_loops);
+	const struct ecm_machine machine = ecm_machine_of(p);
+	const struct ecm_moves moves = {.in = {6400, 6400, 6400}};
+	double one[ECM_PARTS], two[ECM_PARTS];
+	ecm_transfer_seconds(&machine, p, &moves, 1, one);
+	ecm_transfer_seconds(&machine, p, &moves, 2, two);
+	near(two[ECM_L1_L2], one[ECM_L1_L2], 1e-9, "L1L2 is each core's own");
+	near(two[ECM_L2_L3], 2 * one[ECM_L2_L3], 1e-9, "L2L3");
+	near(two[ECM_L3_MEMORY], one[ECM_L3_MEMORY], 1e-9, "memory is shared out by the model");
+	near(ecm_memory_share(p), 1 / 1.6, 1e-9, "share");
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
 /* The made-up machine has no rows of latency. */
 Test(loop_account, an_unknown_latency_is_said)
 {

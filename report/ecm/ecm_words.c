@@ -49,14 +49,14 @@ static const char *put_turn(char *cell, const struct ecm_machine *machine,
 			    const struct ecm_account *account, double seconds, bool known)
 {
 	const double cycles = known ? ecm_cycles_a_turn(machine, account, seconds) : NAN;
-	if (cycles >= 0 && cycles < 9.95)
-		snprintf(cell, TEXT_NUMBER,
-			 cycles < 0.005   ? "0"
-			 : cycles < 0.995 ? "%.2f"
-					  : "%.1f",
-			 cycles);
-	else
-		text_number(cell, cycles < 1e4 ? round(cycles) : cycles);
+	if (!(cycles >= 0 && cycles < 99999))
+		return text_number(cell, cycles);
+	snprintf(cell, TEXT_NUMBER,
+		 cycles < 0.005   ? "0"
+		 : cycles < 0.995 ? "%.2f"
+		 : cycles < 9.95  ? "%.1f"
+				  : "%.0f",
+		 cycles);
 	return cell;
 }
 

@@ -41,7 +41,7 @@ function accountSentence(account) {
 	if (!known(account.measured_s))
 		return `${formatSeconds(account.predicted_s)} predicted`;
 	const rest = account.measured_s - account.predicted_s;
-	return `${formatSeconds(account.predicted_s)} of the ${formatSeconds(account.measured_s)} ± ${formatSeconds(account.stderr_s)} that were measured: ` +
+	return `${formatSeconds(account.predicted_s)} predicted, ${formatSeconds(account.measured_s)} ± ${formatSeconds(account.stderr_s)} measured: ` +
 		(rest < 0 ? `${formatSeconds(-rest)} faster than predicted` : `${formatSeconds(rest)} not explained (mispredicted branches are not in it)`) +
 		`. Light speed of the code as it is: ${formatSeconds(account.light_s)}${account.parts.some(([i]) => i === LATENCY) ? ", if it waited for no irregular line" : ""}.`;
 }

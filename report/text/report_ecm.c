@@ -16,12 +16,15 @@
 
 enum { NAME, TURN, LATENCY, PREDICTED, MEASURED, RATIO, LARGEST, N_COLUMNS };
 
-static const struct text_column columns[N_COLUMNS] = {
-	[NAME] = {"function, loop", false},   [TURN] = {"cycles a turn", false, 2},
-	[LATENCY] = {"latency", true, 1},     [PREDICTED] = {"predicted", true},
-	[MEASURED] = {"measured", true},      [RATIO] = {"of it", true},
-	[LARGEST] = {"most of it", false, 3},
-};
+#define COLUMNS(name)                                                                \
+	{                                                                            \
+		[NAME] = {name, false}, [TURN] = {"cycles a turn", false, 2},        \
+		[LATENCY] = {"latency", true, 1}, [PREDICTED] = {"predicted", true}, \
+		[MEASURED] = {"measured", true}, [RATIO] = {"of it", true},          \
+		[LARGEST] = {"most of it", false, 3},                                \
+	}
+static const struct text_column of_functions[N_COLUMNS] = COLUMNS("function"),
+				of_loops[N_COLUMNS] = COLUMNS("loop");
 
 /* ---- cells ---- */
 
@@ -51,7 +54,7 @@ static const char *largest_of(const struct ecm_account *account)
 		       : in_core_part_name(ecm_longest_in_core(account));
 }
 
-/* What is the same of functions and loops. */
+/* What is the same of functions and loops.  Latency has a column where anything waits for lines. */
 static void put_account(struct text_table *table, const struct ecm_machine *machine,
 			const struct ecm_account *account, double longest_s, bool loop)
 {
@@ -66,10 +69,12 @@ static void put_account(struct text_table *table, const struct ecm_machine *mach
 	}
 	if (loop)
 		text_table_text(table, TURN, ecm_put_parts(cell, machine, account));
-	if (loop && account->latency_s > 0)
+	if (loop && account->latency_s > 0) {
+		table->hidden[LATENCY] = false;
 		text_table_text(table, LATENCY,
 				text_number(cell, ecm_cycles_a_turn(machine, account,
 								    account->latency_s)));
+	}
 	text_table_text(table, PREDICTED, report_put_time(cell, account->predicted_s, longest_s));
 	put_ratio(table, account);
 	text_table_text(table, LARGEST, largest_of(account));
@@ -156,7 +161,8 @@ static struct rf_error *end_table(const struct report_view *view, struct text_ta
 
 struct rf_error *report_ecm(const struct report_view *view, FILE *stream)
 {
-	struct text_table table = TEXT_TABLE(view->terminal, columns, NAME, 8, .most = 32);
+	struct text_table table = TEXT_TABLE(view->terminal, of_functions, NAME, 8, .most = 32,
+					     .hidden[LATENCY] = true);
 	struct rf_error *error = NULL;
 	for (size_t i = 0; view->ecm && !error && i < view->n_shown; i++) {
 		const struct model_function *f = &view->model->functions[view->rank[i]];
@@ -198,7 +204,7 @@ static void put_comparison(struct page *page, const struct ecm_account *account)
 	report_put_time(error, account->stderr_s, all);
 	report_put_time(off, fabs(rest), all);
 	report_put_time(light, account->light_s, all);
-	page_line(page, STYLE_PLAIN, "  ", "%s of the %s ± %s that were measured: %s %s", predicted,
+	page_line(page, STYLE_PLAIN, "  ", "%s predicted, %s ± %s measured: %s %s", predicted,
 		  measured, error, off,
 		  rest < 0 ? "faster than predicted"
 			   : "not explained (mispredicted branches are not in it)");
@@ -213,7 +219,8 @@ static void put_comparison(struct page *page, const struct ecm_account *account)
 
 static void put_page_loops(struct page *page, const struct ecm_function *ecm)
 {
-	struct text_table table = TEXT_TABLE(page->view->terminal, columns, NAME, 8, .most = 32);
+	struct text_table table = TEXT_TABLE(page->view->terminal, of_loops, NAME, 8, .most = 32,
+					     .hidden[LATENCY] = true);
 	put_loops(page->view, page->f, ecm, &table);
 	if (table.n_rows && !page->error)
 		page_fail(page, end_table(page->view, &table, page->stream));

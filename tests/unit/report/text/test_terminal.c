@@ -433,6 +433,9 @@ Test(terminal, no_line_is_wider_than_the_terminal)
 				options.by = by;
 				expect_fits(report_text(p, options), widths[w], pieces[i]);
 			}
+			struct report_options accounts = base;
+			accounts.ecm = true;
+			expect_fits(report_text(p, accounts), widths[w], pieces[i]);
 			struct report_options page = base;
 			page.function = p->functions[0].name;
 			expect_fits(report_text(p, page), widths[w], pieces[i]);

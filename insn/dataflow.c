@@ -23,10 +23,12 @@ static uint8_t number_of(ZydisRegister reg)
 	return NO_REGISTER;
 }
 
-static void add_read(struct dataflow *out, uint8_t number)
+static void add_read(struct dataflow *out, uint8_t number, uint8_t operand)
 {
-	if (number != NO_REGISTER && out->n_reads < MAX_READS)
-		out->reads[out->n_reads++] = number;
+	if (number == NO_REGISTER || out->n_reads == MAX_READS)
+		return;
+	out->read_as[out->n_reads] = operand;
+	out->reads[out->n_reads++] = number;
 }
 
 /* The stack pointer is moved ahead of time, in a unit of its own. */
@@ -36,17 +38,18 @@ static void add_write(struct dataflow *out, uint8_t number)
 		out->writes[out->n_writes++] = number;
 }
 
-static void add_memory(const ZydisDecodedOperand *operand, struct dataflow *out)
+static void add_memory(const ZydisDecodedOperand *operand, uint8_t as, struct dataflow *out)
 {
 	const ZydisDecodedOperandMem *mem = &operand->mem;
 	if (mem->type == ZYDIS_MEMOP_TYPE_AGEN) { /* lea: the address is what it computes with */
-		add_read(out, number_of(mem->base));
-		add_read(out, number_of(mem->index));
+		add_read(out, number_of(mem->base), as);
+		add_read(out, number_of(mem->index), as);
 	}
 	if (mem->type != ZYDIS_MEMOP_TYPE_MEM && mem->type != ZYDIS_MEMOP_TYPE_VSIB)
 		return;
 	out->loads |= (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
 	out->stores |= (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+	out->memory_as = as;
 	out->memory = (struct memory_place){.base = number_of(mem->base),
 					    .index = number_of(mem->index),
 					    .scale = mem->scale,
@@ -54,42 +57,33 @@ static void add_memory(const ZydisDecodedOperand *operand, struct dataflow *out)
 					    .relative = mem->base == ZYDIS_REGISTER_RIP};
 }
 
+/* What is written on some condition alone may also stay as it was. */
+static void add_register(const ZydisDecodedOperand *operand, uint8_t as, struct dataflow *out)
+{
+	if (operand->actions & (ZYDIS_OPERAND_ACTION_MASK_READ | ZYDIS_OPERAND_ACTION_CONDWRITE))
+		add_read(out, number_of(operand->reg.value), as);
+	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+		add_write(out, number_of(operand->reg.value));
+}
+
 static void add_operands(const struct full_insn *insn, struct dataflow *out)
 {
+	uint8_t n = 0;
 	for (int i = 0; i < insn->insn.operand_count; i++) {
 		const ZydisDecodedOperand *operand = &insn->operands[i];
+		const bool named = i < insn->insn.operand_count_visible && !form_is_mask(insn, i);
+		const uint8_t as = named && n < FORM_OPERANDS ? n++ : FORM_HIDDEN;
 		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
 		    operand->visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN) /* the stack's top */
-			add_memory(operand, out);
-		if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER)
-			continue;
-		if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
-			add_read(out, number_of(operand->reg.value));
-		if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
-			add_write(out, number_of(operand->reg.value));
+			add_memory(operand, as, out);
+		if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER)
+			add_register(operand, as, out);
 	}
 	const ZydisAccessedFlags *flags = insn->insn.cpu_flags;
 	if (flags && flags->tested)
-		add_read(out, REGISTER_FLAGS);
+		add_read(out, REGISTER_FLAGS, FORM_HIDDEN);
 	if (flags && (flags->modified | flags->set_0 | flags->set_1 | flags->undefined))
 		add_write(out, REGISTER_FLAGS);
-}
-
-/* Instructions whose result is 0 whatever the register held, when they have it twice. */
-static bool is_zero(const struct full_insn *insn)
-{
-	static const ZydisMnemonic zeroing[] = {ZYDIS_MNEMONIC_XOR,    ZYDIS_MNEMONIC_SUB,
-						ZYDIS_MNEMONIC_PXOR,   ZYDIS_MNEMONIC_XORPS,
-						ZYDIS_MNEMONIC_XORPD,  ZYDIS_MNEMONIC_VPXOR,
-						ZYDIS_MNEMONIC_VXORPS, ZYDIS_MNEMONIC_VXORPD,
-						ZYDIS_MNEMONIC_VPXORD, ZYDIS_MNEMONIC_VPXORQ};
-	const int n = insn->insn.operand_count_visible;
-	bool found = false;
-	for (size_t i = 0; i < sizeof(zeroing) / sizeof(*zeroing); i++)
-		found |= insn->insn.mnemonic == zeroing[i];
-	return found && n >= 2 && insn->operands[n - 1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-	       insn->operands[n - 2].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-	       insn->operands[n - 1].reg.value == insn->operands[n - 2].reg.value;
 }
 
 static void set_arithmetic(const struct work *work, struct dataflow *out)
@@ -164,6 +158,28 @@ static void set_traits(const struct full_insn *insn, struct dataflow *out)
 	out->pushed = x87_pushed(insn);
 }
 
+/* add, sub, inc and dec of a constant, and lea of a register and a displacement. */
+static void set_step(const struct full_insn *insn, struct dataflow *out)
+{
+	const ZydisMnemonic mnemonic = insn->insn.mnemonic;
+	const ZydisDecodedOperand *to = &insn->operands[0], *by = &insn->operands[1];
+	if (to->type != ZYDIS_OPERAND_TYPE_REGISTER || to->size != 64 ||
+	    general_register(to->reg.value) == NO_GENERAL)
+		return;
+	out->steps = true;
+	if (mnemonic == ZYDIS_MNEMONIC_INC || mnemonic == ZYDIS_MNEMONIC_DEC)
+		out->step = mnemonic == ZYDIS_MNEMONIC_INC ? 1 : -1;
+	else if (mnemonic == ZYDIS_MNEMONIC_ADD && by->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		out->step = by->imm.value.s;
+	else if (mnemonic == ZYDIS_MNEMONIC_SUB && by->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		out->step = (int64_t)(0 - by->imm.value.u);
+	else if (mnemonic == ZYDIS_MNEMONIC_LEA && by->mem.base == to->reg.value &&
+		 by->mem.index == ZYDIS_REGISTER_NONE)
+		out->step = by->mem.disp.value;
+	else
+		out->steps = false;
+}
+
 bool dataflow_of_bytes(const uint8_t *bytes, size_t size, struct dataflow *out)
 {
 	struct full_insn insn;
@@ -174,7 +190,9 @@ bool dataflow_of_bytes(const uint8_t *bytes, size_t size, struct dataflow *out)
 	add_operands(&insn, out);
 	set_latency(&insn, out);
 	set_traits(&insn, out);
-	if (is_zero(&insn))
+	form_parts_of(&insn, &out->parts);
+	set_step(&insn, out);
+	if (form_zeroes(&insn))
 		out->n_reads = 0;
 	if (out->copies)
 		out->latency = 0;

@@ -2,6 +2,7 @@
  * dependent instructions are found by. */
 #pragma once
 
+#include "insn/form.h"
 #include "insn/work.h"
 
 /* Registers by number: the general ones, vectors, masks, the x87 stack from its top, the flags. */
@@ -56,17 +57,24 @@ static inline bool memory_place_same(const struct memory_place *a, const struct 
 struct dataflow {
 	struct work work;
 	uint8_t reads[MAX_READS], writes[MAX_WRITES];
+	/* Which operand of the form each read register is, or FORM_HIDDEN. */
+	uint8_t read_as[MAX_READS];
 	uint8_t n_reads, n_writes;
+	struct form_parts parts;
 	enum step_kind kind;
 	/* From an operand to the result, in cycles: the least that any of the processors has that
 	 * Intel and AMD have made since 2013 (uops.info, Agner Fog's instruction tables). */
 	uint8_t latency;
 	bool loads, stores; /* explicitly, at `memory` */
 	struct memory_place memory;
-	bool copies; /* the result is what was read, unchanged */
-	bool adds;   /* plain additions and subtractions, which could be a part of FMA */
-	bool pauses; /* pause, tpause, umwait: it waits for another processor */
+	uint8_t memory_as; /* which operand of the form it is */
+	bool copies;       /* the result is what was read, unchanged */
+	bool adds;         /* plain additions and subtractions, which could be a part of FMA */
+	bool pauses;       /* pause, tpause, umwait: it waits for another processor */
 	bool calls;
+	/* It adds `step` to the general register writes[0] and does nothing else with it. */
+	bool steps;
+	int64_t step;
 	int8_t pushed; /* of the x87 stack: 1: before it writes, below 0: popped behind it */
 };
 

@@ -1,171 +1,31 @@
 /* Reads the code of a function for what its time may be due to.
  *
- * Chains: the most frequent way through an innermost loop is followed for some turns, and for each
- * register it is noted when its value is there at the earliest, on a processor that has no limit
- * but the latency of each instruction.  The time between two turns is then that of the longest
- * chain that goes from turn to turn; no processor of any width can be faster. */
+ * Chains: the most frequent way through an innermost loop has a longest recurrence
+ * (insn/recurrence.h) on a processor that has no limit but the least latency of each instruction;
+ * no processor of any width can be faster. */
 #include "report/model/model_code.h"
 
 #include "base/array.h"
+#include "insn/recurrence.h"
 #include "report/model/model_processes.h"
 #include "report/model/model_tally.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define TURNS 16      /* that are followed; the first half lets the chains get going */
 #define MAX_WAY 4096  /* instructions of a turn; longer ones are not followed */
-#define MAX_CELLS 32  /* places in memory that a loop stores to and loads from */
 #define LEAST_CHAIN 2 /* cycles a turn: any loop counts its turns in one */
-
-/* When a value is there, in cycles, and the chain that it comes from. */
-struct value {
-	uint32_t at;
-	uint32_t cycles[STEP_KINDS];
-	uint32_t loads;
-	bool memory;      /* the chain passes through memory */
-	uint32_t product; /* the node that made it, if that multiplies, or FLOW_NONE */
-};
-
-struct cell {
-	struct memory_place place;
-	struct value value;
-};
-
-/* What the values are while code is followed. */
-struct tracker {
-	struct value registers[N_REGISTERS];
-	struct cell cells[MAX_CELLS];
-	size_t n_cells;
-	uint32_t top;              /* of the x87 stack */
-	bool written[N_REGISTERS]; /* anywhere in a turn */
-};
 
 struct reader {
 	const struct flow_graph *graph;
 	const struct profile_function *code;
 	struct model_function *function;
-	struct dataflow *flows; /* per node */
-	uint32_t *way;          /* nodes of a turn */
-	bool *has_within;       /* per loop: there are loops in it */
-	uint64_t longest;       /* cycles of the chain whose kind is told */
+	struct dataflow *flows;        /* per node */
+	uint32_t *way;                 /* nodes of a turn */
+	struct recurrence_step *steps; /* the same, with their least latencies */
+	bool *has_within;              /* per loop: there are loops in it */
+	uint64_t longest;              /* cycles of the chain whose kind is told */
 };
-
-/* ---- values ---- */
-
-static uint8_t renamed(const struct tracker *tracker, uint8_t number)
-{
-	return number < REGISTER_X87 || number >= REGISTER_FLAGS
-		       ? number
-		       : (uint8_t)(REGISTER_X87 + (number - REGISTER_X87 + tracker->top) % 8);
-}
-
-/* Where the place is one that keeps its address from turn to turn; else NULL. */
-static struct cell *cell_of(struct tracker *tracker, const struct flow_node *node,
-			    const struct dataflow *flow)
-{
-	const struct memory_place place =
-		memory_place_at(flow->memory, node->offset + node->length);
-	if ((place.base != NO_REGISTER && tracker->written[place.base]) ||
-	    (place.index != NO_REGISTER && tracker->written[place.index]))
-		return NULL;
-	for (size_t i = 0; i < tracker->n_cells; i++)
-		if (memory_place_same(&tracker->cells[i].place, &place))
-			return &tracker->cells[i];
-	if (tracker->n_cells == MAX_CELLS)
-		return NULL;
-	tracker->cells[tracker->n_cells] =
-		(struct cell){.place = place, .value.product = FLOW_NONE};
-	return &tracker->cells[tracker->n_cells++];
-}
-
-static void take_later(struct value *latest, const struct value *value)
-{
-	if (value->at > latest->at)
-		*latest = *value;
-}
-
-static void add_steps(struct value *value, enum step_kind kind, uint32_t cycles)
-{
-	value->at += cycles;
-	value->cycles[kind] += cycles;
-}
-
-static bool writes_general(const struct dataflow *flow)
-{
-	return flow->n_writes > 0 && flow->writes[0] < REGISTER_VECTOR;
-}
-
-/* The latest of what the instruction works with. */
-static struct value source_of(struct tracker *tracker, const struct flow_node *node,
-			      const struct dataflow *flow)
-{
-	struct value latest = {.product = FLOW_NONE};
-	for (unsigned i = 0; i < flow->n_reads; i++)
-		take_later(&latest, &tracker->registers[renamed(tracker, flow->reads[i])]);
-	if (!flow->loads)
-		return latest;
-	const uint8_t address[] = {flow->memory.base, flow->memory.index};
-	const struct cell *cell = cell_of(tracker, node, flow);
-	for (unsigned i = 0; i < 2; i++) {
-		struct value loaded = {0};
-		if (address[i] == NO_REGISTER)
-			continue;
-		loaded = tracker->registers[address[i]];
-		if (loaded.at > 0) {
-			add_steps(&loaded, STEP_LOAD, LOAD_LATENCY);
-			loaded.loads++;
-		}
-		take_later(&latest, &loaded);
-	}
-	if (cell && cell->value.at > 0) {
-		struct value loaded = cell->value;
-		if (!writes_general(flow))
-			add_steps(&loaded, STEP_LOAD, FORWARD_LATENCY);
-		loaded.memory = true;
-		take_later(&latest, &loaded);
-	}
-	return latest;
-}
-
-/* Callees keep rbx, rbp and r12 to r15; what they return is not known to come from anything. */
-static void forget_registers(struct tracker *tracker)
-{
-	static const bool kept[16] = {[3] = true,  [4] = true,  [5] = true, [12] = true,
-				      [13] = true, [14] = true, [15] = true};
-	for (unsigned i = 0; i < N_REGISTERS; i++)
-		if (i >= 16 || !kept[i])
-			tracker->registers[i] = (struct value){.product = FLOW_NONE};
-}
-
-/* Follows one instruction. */
-static void follow(struct tracker *tracker, const struct flow_node *node,
-		   const struct dataflow *flow)
-{
-	struct value value = source_of(tracker, node, flow);
-	add_steps(&value, flow->kind, flow->latency);
-	if (flow->calls)
-		forget_registers(tracker);
-	tracker->top += flow->pushed > 0 ? 7 : 0;
-	for (unsigned i = 0; i < flow->n_writes; i++)
-		tracker->registers[renamed(tracker, flow->writes[i])] = value;
-	struct cell *cell = flow->stores ? cell_of(tracker, node, flow) : NULL;
-	if (cell)
-		cell->value = value;
-	tracker->top += flow->pushed < 0 ? (uint32_t)-flow->pushed : 0;
-}
-
-static const struct value *latest_of(const struct tracker *tracker)
-{
-	const struct value *latest = &tracker->registers[0];
-	for (unsigned i = 1; i < N_REGISTERS; i++)
-		if (tracker->registers[i].at > latest->at)
-			latest = &tracker->registers[i];
-	for (size_t i = 0; i < tracker->n_cells; i++)
-		if (tracker->cells[i].value.at > latest->at)
-			latest = &tracker->cells[i].value;
-	return latest;
-}
 
 /* ---- chains ---- */
 
@@ -193,58 +53,63 @@ static size_t find_way(const struct reader *reader, uint32_t loop)
 }
 
 /* What is so much in `part` turns, in so many; a file can claim any number of them. */
-static uint64_t times(uint32_t in_part, int64_t turns, int64_t part)
+static uint64_t times(uint64_t in_part, int64_t turns, int64_t part)
 {
 	uint64_t all = 0;
 	model_count_add(&all, in_part, turns / part);
-	model_count_add(&all, (uint64_t)in_part * (uint64_t)(turns % part) / (uint64_t)part, 1);
+	model_count_add(&all, in_part * (uint64_t)(turns % part) / (uint64_t)part, 1);
 	return all;
 }
 
-static void note_chain(struct reader *reader, struct model_loop *loop, const struct value *value,
-		       uint32_t cycles)
+static void note_chain(struct reader *reader, struct model_loop *loop,
+		       const struct recurrence *chain)
 {
 	struct profile_sum_code *code = &reader->function->code;
 	const int64_t turns = loop->turns > 0 ? loop->turns : 0;
-	const uint64_t all = times(cycles, turns, TURNS / 2);
+	const uint64_t all = times(chain->cycles, turns, chain->turns);
 	loop->chain_cycles = all;
 	model_count_add(&code->chain_cycles, all, 1);
 	model_count_add(&code->chain_turns, 1, turns);
-	if (value->loads >= TURNS / 2)
-		model_count_add(&code->chased_loads, times(value->loads, turns, TURNS), 1);
+	if (2 * chain->loads >= chain->turns)
+		model_count_add(&code->chased_loads, times(chain->loads, turns, chain->turns), 1);
 	if (all <= reader->longest)
 		return;
 	reader->longest = all;
-	code->chain_in_memory = value->memory;
+	code->chain_in_memory = chain->memory;
 	code->chain_kind = STEP_INTEGER;
 	for (uint32_t k = 1; k < STEP_KINDS; k++)
-		if (value->cycles[k] > value->cycles[code->chain_kind])
+		if (chain->by_kind[k] > chain->by_kind[code->chain_kind])
 			code->chain_kind = k;
 }
 
-static void find_chain(struct reader *reader, uint32_t index)
+static bool writes_general(const struct dataflow *flow)
+{
+	return flow->n_writes > 0 && flow->writes[0] < REGISTER_VECTOR;
+}
+
+static struct recurrence_step least_step(const struct flow_node *node, const struct dataflow *flow)
+{
+	struct recurrence_step step = {.flow = flow,
+				       .end = node->offset + node->length,
+				       .load = LOAD_LATENCY,
+				       .forward = writes_general(flow) ? 0 : FORWARD_LATENCY};
+	for (unsigned i = 0; i <= FORM_OPERANDS; i++)
+		step.latency[i] = flow->latency;
+	return step;
+}
+
+static struct rf_error *find_chain(struct reader *reader, uint32_t index)
 {
 	const struct flow_graph *graph = reader->graph;
 	const size_t n = find_way(reader, index);
-	struct tracker tracker = {0};
-	uint32_t half = 0;
-	for (size_t i = 0; i < n; i++) {
-		const struct dataflow *flow = &reader->flows[reader->way[i]];
-		for (unsigned w = 0; w < flow->n_writes; w++)
-			tracker.written[flow->writes[w]] = true;
-	}
-	for (unsigned i = 0; i < N_REGISTERS; i++)
-		tracker.registers[i].at = 1; /* so that what comes from a register is told */
-	for (unsigned turn = 0; n && turn < TURNS; turn++) {
-		if (turn == TURNS / 2)
-			half = latest_of(&tracker)->at;
-		for (size_t i = 0; i < n; i++)
-			follow(&tracker, &graph->nodes[reader->way[i]],
-			       &reader->flows[reader->way[i]]);
-	}
-	const struct value *latest = latest_of(&tracker);
-	if (latest->at >= half + LEAST_CHAIN * TURNS / 2)
-		note_chain(reader, &reader->function->loops[index], latest, latest->at - half);
+	struct recurrence chain;
+	for (size_t i = 0; i < n; i++)
+		reader->steps[i] =
+			least_step(&graph->nodes[reader->way[i]], &reader->flows[reader->way[i]]);
+	struct rf_error *error = recurrence_find(reader->steps, n, &chain);
+	if (!error && chain.turns && chain.cycles >= (uint64_t)LEAST_CHAIN * chain.turns)
+		note_chain(reader, &reader->function->loops[index], &chain);
+	return error;
 }
 
 /* ---- products that are added ---- */
@@ -255,14 +120,15 @@ static bool is_product(const struct work *work)
 	       work->flop_precision != PRECISION_X87;
 }
 
-/* An addition to a product of its own shape: what both do. */
-static uint64_t fused(const struct reader *reader, const struct tracker *tracker, uint32_t node,
+/* An addition to a product of its own shape: what both do.  `products`: per register, the node that
+ * made its value, if that multiplies, or FLOW_NONE. */
+static uint64_t fused(const struct reader *reader, const uint32_t *products, uint32_t node,
 		      bool *used)
 {
 	const struct dataflow *add = &reader->flows[node];
 	const struct flow_node *nodes = reader->graph->nodes;
 	for (unsigned i = 0; add->adds && i < add->n_reads; i++) {
-		const uint32_t product = tracker->registers[add->reads[i]].product;
+		const uint32_t product = products[add->reads[i]];
 		const struct work *made =
 			product != FLOW_NONE ? &reader->flows[product].work : NULL;
 		if (!made || used[product] || made->flop_precision != add->work.flop_precision ||
@@ -283,7 +149,7 @@ static struct rf_error *find_fusible(struct reader *reader)
 {
 	const struct flow_graph *graph = reader->graph;
 	bool *used = calloc(graph->n_nodes + 1, sizeof(*used));
-	struct tracker tracker;
+	uint32_t products[N_REGISTERS];
 	if (!used)
 		return rf_error_no_memory();
 	for (uint32_t i = 0; i < graph->n_nodes; i++) {
@@ -291,13 +157,13 @@ static struct rf_error *find_fusible(struct reader *reader)
 		uint32_t product = is_product(&flow->work) ? i : FLOW_NONE;
 		if (i == 0 || graph->to[2 * (size_t)(i - 1)] != i)
 			for (unsigned r = 0; r < N_REGISTERS; r++)
-				tracker.registers[r].product = FLOW_NONE;
+				products[r] = FLOW_NONE;
 		model_count_add(&reader->function->code.fusible_flop,
-				fused(reader, &tracker, i, used), 1);
+				fused(reader, products, i, used), 1);
 		if (flow->copies && !flow->loads && flow->n_reads == 1)
-			product = tracker.registers[flow->reads[0]].product;
+			product = products[flow->reads[0]];
 		for (unsigned w = 0; w < flow->n_writes; w++)
-			tracker.registers[flow->writes[w]].product = product;
+			products[flow->writes[w]] = product;
 	}
 	free(used);
 	return NULL;
@@ -345,18 +211,19 @@ static void count_branch(struct reader *reader, uint32_t index)
 
 /* ---- loops ---- */
 
-static void read_loop(struct reader *reader, uint32_t index)
+static struct rf_error *read_loop(struct reader *reader, uint32_t index)
 {
 	struct profile_sum_code *code = &reader->function->code;
 	const struct model_loop *loop = &reader->function->loops[index];
 	if (reader->has_within[index])
-		return;
-	find_chain(reader, index);
-	if (loop->entries <= 0 || loop->turns / MODEL_SHORT_LOOP >= loop->entries)
-		return;
+		return NULL;
+	struct rf_error *error = find_chain(reader, index);
+	if (error || loop->entries <= 0 || loop->turns / MODEL_SHORT_LOOP >= loop->entries)
+		return error;
 	add_positive(&code->short_turns, loop->turns);
 	add_positive(&code->short_entries, loop->entries);
 	model_add_ns(&code->short_ns, loop->time_ns);
+	return NULL;
 }
 
 /* Whether each turn of the innermost loop does the same as the one before, and changes nothing: it
@@ -419,9 +286,11 @@ struct rf_error *model_read_code(const struct profile *profile, struct insn_cach
 				.function = function,
 				.flows = calloc(graph->n_nodes + 1, sizeof(*reader.flows)),
 				.way = malloc(MAX_WAY * sizeof(*reader.way)),
+				.steps = malloc(MAX_WAY * sizeof(*reader.steps)),
 				.has_within = calloc(function->n_loops + 1, sizeof(bool))};
-	struct rf_error *error =
-		reader.flows && reader.way && reader.has_within ? NULL : rf_error_no_memory();
+	struct rf_error *error = reader.flows && reader.way && reader.steps && reader.has_within
+					 ? NULL
+					 : rf_error_no_memory();
 	function->code = (struct profile_sum_code){0};
 	for (uint32_t i = 0; !error && i < graph->n_nodes; i++) {
 		const struct flow_node *node = &graph->nodes[i];
@@ -435,10 +304,11 @@ struct rf_error *model_read_code(const struct profile *profile, struct insn_cach
 		if (function->loops[i].parent != PROFILE_NONE)
 			reader.has_within[function->loops[i].parent] = true;
 	for (uint32_t i = 0; !error && i < function->n_loops; i++)
-		read_loop(&reader, i);
+		error = read_loop(&reader, i);
 	error = error ?: find_fusible(&reader) ?: add_pauses(&reader);
 	free(reader.flows);
 	free(reader.way);
+	free(reader.steps);
 	free(reader.has_within);
 	return error;
 }

@@ -1,0 +1,483 @@
+/* The longest recurrence of a loop. */
+#include "insn/recurrence.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_CELLS 32   /* places in memory that a loop stores to and loads from */
+#define MAX_DISTANCE 8 /* turns from a store to the load of the same place */
+#define MAX_VALUES (N_REGISTERS + MAX_CELLS)
+#define NO_CELL UINT32_MAX
+
+/* How long the way from a value at the start of the turn has been. */
+struct value {
+	bool there; /* it comes from that value */
+	bool memory;
+	uint32_t loads;
+	uint32_t at;
+	uint32_t by_kind[STEP_KINDS];
+};
+
+/* Where a general register stands within a turn: `moved` counts what has set it to something else,
+ * `by` is what has been added since. */
+struct standing {
+	uint32_t moved;
+	int64_t by;
+};
+
+/* A place, with the displacement that it has without what was added to its registers. */
+struct cell {
+	struct memory_place place;
+	uint32_t base_moved, index_moved;
+	uint32_t next; /* what it is called in the next turn, or NO_CELL */
+	bool stored, loaded;
+};
+
+struct finder {
+	const struct recurrence_step *steps;
+	size_t n;
+	struct standing standing[16]; /* of general registers, as far as places were noted */
+	bool needed[N_REGISTERS];     /* read before it is written in the turn */
+	bool written[N_REGISTERS];
+	struct cell cells[MAX_CELLS];
+	size_t n_cells;
+	uint32_t *cell_of; /* per step: the place that it names, or NO_CELL */
+	/* of the turn that is followed */
+	struct value values[MAX_VALUES];
+	uint32_t top; /* of the x87 stack */
+	/* Values that go from turn to turn. */
+	uint32_t carried[MAX_VALUES];
+	uint32_t n_carried;
+	struct value *ways; /* [from × n_carried + to] */
+};
+
+/* ---- places ---- */
+
+static int64_t times(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a * (uint64_t)b); /* code can hold any numbers */
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static const struct standing *standing_of(const struct finder *finder, uint8_t number)
+{
+	static const struct standing never = {0, 0};
+	return number < 16 ? &finder->standing[number] : &never;
+}
+
+/* How far a place is moved by what was added to its registers. */
+static int64_t moved_by(const struct finder *finder, const struct memory_place *place)
+{
+	return plus(standing_of(finder, place->base)->by,
+		    times(standing_of(finder, place->index)->by, place->scale));
+}
+
+/* The place that is named just here. */
+static struct cell cell_here(const struct finder *finder, struct memory_place place)
+{
+	if (place.scale == 1 && place.index < place.base) { /* either way round */
+		const uint8_t base = place.base;
+		place.base = place.index;
+		place.index = base;
+	}
+	place.displacement = plus(place.displacement, moved_by(finder, &place));
+	return (struct cell){.place = place,
+			     .base_moved = standing_of(finder, place.base)->moved,
+			     .index_moved = standing_of(finder, place.index)->moved,
+			     .next = NO_CELL};
+}
+
+/* What it is called in the next turn, when the standings are those at the end of the turn; false: a
+ * register that it was named by is set to something else before. */
+static bool name_next(const struct finder *finder, struct cell *cell)
+{
+	if (cell->base_moved != standing_of(finder, cell->place.base)->moved ||
+	    cell->index_moved != standing_of(finder, cell->place.index)->moved)
+		return false;
+	cell->place.displacement = plus(cell->place.displacement, -moved_by(finder, &cell->place));
+	cell->base_moved = cell->index_moved = 0;
+	return true;
+}
+
+static uint32_t find_cell(const struct finder *finder, const struct cell *like)
+{
+	for (uint32_t i = 0; i < finder->n_cells; i++)
+		if (memory_place_same(&finder->cells[i].place, &like->place) &&
+		    finder->cells[i].base_moved == like->base_moved &&
+		    finder->cells[i].index_moved == like->index_moved)
+			return i;
+	return NO_CELL;
+}
+
+static uint32_t add_cell(struct finder *finder, const struct cell *cell)
+{
+	const uint32_t found = find_cell(finder, cell);
+	if (found != NO_CELL || finder->n_cells == MAX_CELLS)
+		return found;
+	finder->cells[finder->n_cells] = *cell;
+	finder->cells[finder->n_cells].stored = finder->cells[finder->n_cells].loaded = false;
+	return (uint32_t)finder->n_cells++;
+}
+
+/* Adds the names that a stored place has in the turns until it is loaded. */
+static void add_names(struct finder *finder, const struct cell *stored)
+{
+	struct cell names[MAX_DISTANCE] = {*stored};
+	for (unsigned turn = 1; turn < MAX_DISTANCE; turn++) {
+		names[turn] = names[turn - 1];
+		if (!name_next(finder, &names[turn]))
+			return;
+		const uint32_t found = find_cell(finder, &names[turn]);
+		if (found == NO_CELL || !finder->cells[found].loaded)
+			continue;
+		for (unsigned i = 1; i < turn; i++)
+			add_cell(finder, &names[i]);
+		return;
+	}
+}
+
+static void note_need(struct finder *finder, uint8_t number)
+{
+	if (number != NO_REGISTER)
+		finder->needed[number] |= !finder->written[number];
+}
+
+static void note_registers(struct finder *finder, const struct dataflow *flow)
+{
+	for (unsigned r = 0; r < flow->n_reads; r++)
+		note_need(finder, flow->reads[r]);
+	if (flow->loads) {
+		note_need(finder, flow->memory.base);
+		note_need(finder, flow->memory.index);
+	}
+	for (unsigned w = 0; w < flow->n_writes; w++) {
+		const uint8_t number = flow->writes[w];
+		finder->written[number] = true;
+		if (number >= 16)
+			continue;
+		struct standing *standing = &finder->standing[number];
+		if (w == 0 && flow->steps)
+			standing->by = plus(standing->by, flow->step);
+		else
+			*standing = (struct standing){standing->moved + 1, 0};
+	}
+}
+
+static void note_place(struct finder *finder, size_t i)
+{
+	const struct dataflow *flow = finder->steps[i].flow;
+	finder->cell_of[i] = NO_CELL;
+	if (!flow->loads && !flow->stores)
+		return;
+	const struct cell here =
+		cell_here(finder, memory_place_at(flow->memory, finder->steps[i].end));
+	finder->cell_of[i] = add_cell(finder, &here);
+	if (finder->cell_of[i] == NO_CELL)
+		return;
+	finder->cells[finder->cell_of[i]].stored |= flow->stores;
+	finder->cells[finder->cell_of[i]].loaded |= flow->loads;
+}
+
+static void find_places(struct finder *finder)
+{
+	for (size_t i = 0; i < finder->n; i++) {
+		note_place(finder, i);
+		note_registers(finder, finder->steps[i].flow);
+	}
+	for (size_t i = 0, n = finder->n_cells; i < n; i++)
+		if (finder->cells[i].stored)
+			add_names(finder, &finder->cells[i]);
+	for (size_t i = 0; i < finder->n_cells; i++) {
+		struct cell next = finder->cells[i];
+		if (name_next(finder, &next))
+			finder->cells[i].next = find_cell(finder, &next);
+	}
+}
+
+/* ---- a turn ---- */
+
+static uint8_t renamed(const struct finder *finder, uint8_t number)
+{
+	return number < REGISTER_X87 || number >= REGISTER_FLAGS
+		       ? number
+		       : (uint8_t)(REGISTER_X87 + (number - REGISTER_X87 + finder->top) % 8);
+}
+
+static void add_steps(struct value *value, enum step_kind kind, uint32_t cycles)
+{
+	value->at += cycles;
+	value->by_kind[kind] += cycles;
+}
+
+static void take_later(struct value *latest, const struct value *value)
+{
+	if (value->there && (!latest->there || value->at > latest->at))
+		*latest = *value;
+}
+
+/* A value that goes through the instruction as operand `as`. */
+static void take_operand(struct value *latest, const struct value *from,
+			 const struct recurrence_step *step, uint8_t as)
+{
+	struct value value = *from;
+	add_steps(&value, step->flow->kind, step->latency[as]);
+	take_later(latest, &value);
+}
+
+static void take_memory(struct finder *finder, size_t i, struct value *latest)
+{
+	const struct recurrence_step *step = &finder->steps[i];
+	const uint8_t address[] = {step->flow->memory.base, step->flow->memory.index};
+	const uint32_t latency = step->latency[step->flow->memory_as];
+	for (unsigned k = 0; k < 2; k++) {
+		if (address[k] == NO_REGISTER || !finder->values[address[k]].there)
+			continue;
+		struct value loaded = finder->values[address[k]];
+		add_steps(&loaded, STEP_LOAD, step->load);
+		loaded.loads++;
+		add_steps(&loaded, step->flow->kind, latency);
+		take_later(latest, &loaded);
+	}
+	if (finder->cell_of[i] == NO_CELL ||
+	    !finder->values[N_REGISTERS + finder->cell_of[i]].there)
+		return;
+	struct value loaded = finder->values[N_REGISTERS + finder->cell_of[i]];
+	add_steps(&loaded, STEP_LOAD, step->forward);
+	loaded.memory = true;
+	add_steps(&loaded, step->flow->kind, latency);
+	take_later(latest, &loaded);
+}
+
+/* Callees keep rbx, rbp and r12 to r15; what they return is not known to come from anything. */
+static void forget_registers(struct finder *finder)
+{
+	static const bool kept[16] = {[3] = true,  [4] = true,  [5] = true, [12] = true,
+				      [13] = true, [14] = true, [15] = true};
+	for (unsigned i = 0; i < N_REGISTERS; i++)
+		if (i >= 16 || !kept[i])
+			finder->values[i] = (struct value){0};
+}
+
+static void follow(struct finder *finder, size_t i)
+{
+	const struct recurrence_step *step = &finder->steps[i];
+	const struct dataflow *flow = step->flow;
+	struct value latest = {0};
+	for (unsigned r = 0; r < flow->n_reads; r++) {
+		const struct value *from = &finder->values[renamed(finder, flow->reads[r])];
+		if (from->there)
+			take_operand(&latest, from, step, flow->read_as[r]);
+	}
+	if (flow->loads)
+		take_memory(finder, i, &latest);
+	if (flow->calls)
+		forget_registers(finder);
+	finder->top += flow->pushed > 0 ? 7 : 0;
+	for (unsigned w = 0; w < flow->n_writes; w++)
+		finder->values[renamed(finder, flow->writes[w])] = latest;
+	if (flow->stores && finder->cell_of[i] != NO_CELL)
+		finder->values[N_REGISTERS + finder->cell_of[i]] = latest;
+	finder->top += flow->pushed < 0 ? (uint32_t)-flow->pushed : 0;
+}
+
+/* Whether a place has another name, or the same, in a turn before. */
+static bool is_carried(const struct finder *finder, uint32_t cell)
+{
+	for (size_t i = 0; i < finder->n_cells; i++)
+		if (finder->cells[i].next == cell)
+			return i != cell || (finder->cells[i].stored && finder->cells[i].loaded);
+	return false;
+}
+
+/* The x87 stack's registers have other names behind each push: of these all may be. */
+static void find_carried(struct finder *finder)
+{
+	bool x87 = false;
+	for (unsigned i = REGISTER_X87; i < REGISTER_FLAGS; i++)
+		x87 |= finder->written[i];
+	for (unsigned i = 0; i < N_REGISTERS; i++)
+		if (i >= REGISTER_X87 && i < REGISTER_FLAGS
+			    ? x87
+			    : finder->needed[i] && finder->written[i])
+			finder->carried[finder->n_carried++] = i;
+	for (uint32_t i = 0; i < finder->n_cells; i++)
+		if (is_carried(finder, i))
+			finder->carried[finder->n_carried++] = N_REGISTERS + i;
+}
+
+/* The value at the end of the turn that the next one calls by the number. */
+static const struct value *at_end(const struct finder *finder, uint32_t number)
+{
+	static const struct value none = {0};
+	if (number < N_REGISTERS)
+		return &finder->values[renamed(finder, (uint8_t)number)];
+	for (size_t i = 0; i < finder->n_cells; i++)
+		if (finder->cells[i].next == number - N_REGISTERS)
+			return &finder->values[N_REGISTERS + i];
+	return &none;
+}
+
+static void find_ways(struct finder *finder)
+{
+	const uint32_t n = finder->n_carried;
+	for (uint32_t from = 0; from < n; from++) {
+		memset(finder->values, 0, sizeof(finder->values));
+		finder->top = 0;
+		finder->values[finder->carried[from]].there = true;
+		for (size_t i = 0; i < finder->n; i++)
+			follow(finder, i);
+		for (uint32_t to = 0; to < n; to++)
+			finder->ways[from * n + to] = *at_end(finder, finder->carried[to]);
+	}
+}
+
+/* ---- the longest circle ---- */
+
+/* The longest walk of k ways that ends at each value, and where its last way began. */
+struct walk {
+	int64_t length; /* NO_WALK: there is none */
+	uint32_t from;
+};
+#define NO_WALK INT64_MIN
+
+struct circles {
+	const struct value *ways; /* as of the finder */
+	uint32_t n;
+	struct walk *walks; /* [k × n + value] */
+};
+
+/* A mean of so many turns; compared without rounding. */
+struct mean {
+	int64_t length, turns;
+};
+
+static bool is_less(struct mean a, struct mean b)
+{
+	return (__int128)a.length * b.turns < (__int128)b.length * a.turns;
+}
+
+static const struct value *way(const struct circles *circles, uint32_t from, uint32_t to)
+{
+	return &circles->ways[from * circles->n + to];
+}
+
+static void find_walks(struct circles *circles)
+{
+	const uint32_t n = circles->n;
+	for (uint32_t i = 0; i < n; i++)
+		circles->walks[i] = (struct walk){0, 0};
+	for (uint32_t k = 1; k <= n; k++)
+		for (uint32_t to = 0; to < n; to++) {
+			struct walk *longest = &circles->walks[k * n + to];
+			*longest = (struct walk){NO_WALK, 0};
+			for (uint32_t from = 0; from < n; from++) {
+				const struct walk *before = &circles->walks[(k - 1) * n + from];
+				if (!way(circles, from, to)->there || before->length == NO_WALK)
+					continue;
+				const int64_t length =
+					before->length + (int64_t)way(circles, from, to)->at;
+				if (length > longest->length)
+					*longest = (struct walk){length, from};
+			}
+		}
+}
+
+/* The end of the walk of n ways of which Karp's theorem says that it holds the longest circle, or
+ * n.
+ */
+static uint32_t find_end(const struct circles *circles)
+{
+	const uint32_t n = circles->n;
+	struct mean longest = {-1, 1};
+	uint32_t end = n;
+	for (uint32_t to = 0; to < n; to++) {
+		const int64_t length = circles->walks[n * n + to].length;
+		struct mean least = {INT64_MAX, 1};
+		for (uint32_t k = 0; k < n && length != NO_WALK; k++) {
+			const int64_t part = circles->walks[k * n + to].length;
+			const struct mean mean = {length - part, n - k};
+			if (part != NO_WALK && is_less(mean, least))
+				least = mean;
+		}
+		if (length != NO_WALK && is_less(longest, least)) {
+			longest = least;
+			end = to;
+		}
+	}
+	return end;
+}
+
+static void add_way(const struct value *value, struct recurrence *out)
+{
+	out->cycles += value->at;
+	out->turns++;
+	out->loads += value->loads;
+	out->memory |= value->memory;
+	for (int k = 0; k < STEP_KINDS; k++)
+		out->by_kind[k] += value->by_kind[k];
+}
+
+/* Goes back along the walk that ends at `at`, until it has been somewhere before: that is a circle,
+ * and all circles on it are the longest. */
+static void take_circle(const struct circles *circles, uint32_t at, struct recurrence *out)
+{
+	const uint32_t n = circles->n;
+	uint32_t seen[MAX_VALUES], values[MAX_VALUES + 1];
+	uint32_t k = n;
+	memset(seen, 0xff, sizeof(seen));
+	while (seen[at] == UINT32_MAX) {
+		seen[at] = k;
+		values[k] = at;
+		at = circles->walks[k * n + at].from;
+		assert(k > 0);
+		k--;
+	}
+	for (uint32_t i = k + 1; i <= seen[at]; i++)
+		add_way(way(circles, i == k + 1 ? at : values[i - 1], values[i]), out);
+}
+
+static struct rf_error *find_circle(struct finder *finder, struct recurrence *out)
+{
+	const uint32_t n = finder->n_carried;
+	finder->ways = malloc((size_t)n * n * sizeof(*finder->ways));
+	struct circles circles = {finder->ways, n,
+				  malloc((size_t)(n + 1) * n * sizeof(*circles.walks))};
+	struct rf_error *error = finder->ways && circles.walks ? NULL : rf_error_no_memory();
+	if (!error) {
+		find_ways(finder);
+		find_walks(&circles);
+		const uint32_t end = find_end(&circles);
+		if (end < n)
+			take_circle(&circles, end, out);
+	}
+	free(circles.walks);
+	free(finder->ways);
+	return error;
+}
+
+struct rf_error *recurrence_find(const struct recurrence_step *steps, size_t n,
+				 struct recurrence *out)
+{
+	struct finder *finder = calloc(1, sizeof(*finder));
+	struct rf_error *error = NULL;
+	*out = (struct recurrence){.turns = 0};
+	if (finder)
+		finder->cell_of = malloc((n + 1) * sizeof(*finder->cell_of));
+	if (finder && finder->cell_of) {
+		finder->steps = steps;
+		finder->n = n;
+		find_places(finder);
+		find_carried(finder);
+		error = finder->n_carried ? find_circle(finder, out) : NULL;
+		free(finder->cell_of);
+	} else {
+		error = rf_error_no_memory();
+	}
+	free(finder);
+	return error;
+}

@@ -58,9 +58,11 @@ static void add_memory(const ZydisDecodedOperand *operand, uint8_t as, struct da
 }
 
 /* What is written on some condition alone may also stay as it was. */
-static void add_register(const ZydisDecodedOperand *operand, uint8_t as, struct dataflow *out)
+static void add_register(const struct full_insn *insn, const ZydisDecodedOperand *operand,
+			 uint8_t as, struct dataflow *out)
 {
-	if (operand->actions & (ZYDIS_OPERAND_ACTION_MASK_READ | ZYDIS_OPERAND_ACTION_CONDWRITE))
+	if (form_keeps_rest(insn, operand) ||
+	    operand->actions & (ZYDIS_OPERAND_ACTION_MASK_READ | ZYDIS_OPERAND_ACTION_CONDWRITE))
 		add_read(out, number_of(operand->reg.value), as);
 	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
 		add_write(out, number_of(operand->reg.value));
@@ -77,7 +79,7 @@ static void add_operands(const struct full_insn *insn, struct dataflow *out)
 		    operand->visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN) /* the stack's top */
 			add_memory(operand, as, out);
 		if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER)
-			add_register(operand, as, out);
+			add_register(insn, operand, as, out);
 	}
 	const ZydisAccessedFlags *flags = insn->insn.cpu_flags;
 	if (flags && flags->tested)

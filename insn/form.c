@@ -8,9 +8,9 @@
 #include <string.h>
 
 static const char *const words[] = {
-#define X(kind, word) word,
-	FORM_KINDS(X)
-#undef X
+#define KIND(name, word) word,
+#include "insn/form_kinds.def"
+#undef KIND
 };
 
 /* ---- kinds of operands ---- */
@@ -227,6 +227,17 @@ static enum form_branch branch_of(const struct full_insn *insn)
 	default:
 		return FORM_NO_BRANCH;
 	}
+}
+
+bool form_keeps_rest(const struct full_insn *insn, const ZydisDecodedOperand *operand)
+{
+	const enum form_kind kind = register_kind(operand->reg.value);
+	if (operand->actions != ZYDIS_OPERAND_ACTION_WRITE)
+		return false;
+	if (kind == KIND_R8 || kind == KIND_R16)
+		return true;
+	return kind == KIND_XMM && operand->size < 128 &&
+	       insn->insn.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
 }
 
 bool form_zeroes(const struct full_insn *insn)

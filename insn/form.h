@@ -16,33 +16,12 @@
  * being named. */
 #define FORM_HIDDEN FORM_OPERANDS
 
-/* What an operand can be.  The words are those of the names. */
-#define FORM_KINDS(X)                                                                             \
-	X(NONE, "")                                                                               \
-	X(R8, "r8")                                                                               \
-	X(R16, "r16")                                                                             \
-	X(R32, "r32") X(R64, "r64") X(CL, "cl") X(MM, "mm") X(XMM, "xmm") X(YMM, "ymm")           \
-		X(ZMM, "zmm") X(K, "k") X(ST, "st") X(TMM, "tmm")                                 \
-			X(OTHER, "other") /* segments, control registers */                       \
-		X(I8, "i8") X(I16, "i16") X(I32, "i32") X(I64, "i64") X(REL, "rel") X(M8, "m8")   \
-			X(M16, "m16") X(M32, "m32") X(M64, "m64") X(M80, "m80") X(M128, "m128")   \
-				X(M256, "m256") X(M512, "m512") X(M, "m") /* of another size */   \
-		X(VX, "vx") X(VY, "vy")                                                           \
-			X(VZ,                                                                     \
-			  "vz") /* by a vector of indices: xmm, ymm, zmm */ /* addresses that are \
-									       computed with and  \
-									       not used: base,    \
-									       displacement,      \
-									       index, scaled */   \
-		X(A_RIP, "[rip]") X(A_B, "[b]") X(A_BD, "[b+d]") X(A_BI, "[b+i]")                 \
-			X(A_BID, "[b+i+d]") X(A_S, "[s]") X(A_SD, "[s+d]") X(A_BS, "[b+s]")       \
-				X(A_BSD, "[b+s+d]") X(A_D, "[d]")
-
+/* What an operand can be. */
 enum form_kind {
-#define X(kind, word) KIND_##kind,
-	FORM_KINDS(X)
-#undef X
-		FORM_N_KINDS
+#define KIND(name, word) KIND_##name,
+#include "insn/form_kinds.def"
+#undef KIND
+	FORM_N_KINDS
 };
 
 /* Flags of a form. */
@@ -80,9 +59,14 @@ struct form_parts {
 };
 
 struct full_insn; /* insn/decoder.h */
+struct ZydisDecodedOperand_;
 void form_parts_of(const struct full_insn *insn, struct form_parts *out);
 /* Whether operand `i` is the mask register of AVX-512, which a flag of the form stands for. */
 bool form_is_mask(const struct full_insn *insn, int i);
+/* Whether an operand that is a register keeps what an instruction does not write of it, and so
+ * waits for that: general registers of 8 and 16 bits (cores before Haswell had names of their own
+ * for these), and scalars of SSE. */
+bool form_keeps_rest(const struct full_insn *insn, const struct ZydisDecodedOperand_ *operand);
 /* Whether the result is 0 whatever the register held that it has twice. */
 bool form_zeroes(const struct full_insn *insn);
 
@@ -94,10 +78,10 @@ static inline uint64_t form_key(struct insn_form form)
 	return key;
 }
 
-/* For tests: "vfmadd231pd ymm, ymm, ymm", "lock add m64, r64", "vaddpd zmm{k}{z}, zmm, zmm". */
+/* "vfmadd231pd ymm, ymm, ymm", "lock add m64, r64", "vaddpd zmm{k}{z}, zmm, zmm". */
 #define FORM_NAME 96
 void form_name(struct insn_form form, char name[FORM_NAME]);
-/* For tests: the form of a name that form_name has made; false: it is none. */
+/* The form of a name that form_name has made; false: it is none. */
 bool form_find(const char *name, struct insn_form *out);
 /* How many operands it names. */
 int form_count(struct insn_form form);

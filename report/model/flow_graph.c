@@ -128,7 +128,8 @@ static size_t nodes_before(const struct flow_graph *graph, uint64_t offset)
 	return rf_search(graph->n_nodes, i, graph->nodes[i].offset <= offset);
 }
 
-uint32_t flow_node_at(const struct flow_graph *graph, uint64_t offset)
+/* The node at the offset, or FLOW_NONE. */
+static uint32_t node_at(const struct flow_graph *graph, uint64_t offset)
 {
 	size_t n = nodes_before(graph, offset);
 	return n && graph->nodes[n - 1].offset == offset ? (uint32_t)(n - 1) : FLOW_NONE;
@@ -168,10 +169,9 @@ static struct rf_error *link_nodes(struct flow_graph *graph)
 	for (size_t i = 0; i < n; i++) {
 		const struct flow_node *node = &graph->nodes[i];
 		bool direct = node->kind == BRANCH_CONDITIONAL || node->kind == BRANCH_JUMP;
-		graph->to[2 * i] = goes_on(node->kind)
-					   ? flow_node_at(graph, node->offset + node->length)
-					   : FLOW_NONE;
-		graph->to[2 * i + 1] = direct ? flow_node_at(graph, node->target) : FLOW_NONE;
+		graph->to[2 * i] = goes_on(node->kind) ? node_at(graph, node->offset + node->length)
+						       : FLOW_NONE;
+		graph->to[2 * i + 1] = direct ? node_at(graph, node->target) : FLOW_NONE;
 	}
 	struct rf_error *error =
 		by_key_init(&graph->before, n, graph->to, sizeof(*graph->to), 2 * n);
@@ -192,6 +192,27 @@ void flow_graph_deinit(struct flow_graph *graph)
 	flow_graph_clear(graph);
 	free(graph->nodes);
 	*graph = (struct flow_graph){0};
+}
+
+size_t flow_graph_way(const struct flow_graph *graph, uint32_t loop, uint64_t offset, uint32_t *way,
+		      size_t most)
+{
+	const uint32_t header = node_at(graph, offset);
+	size_t n = 0;
+	for (uint32_t at = header; at != FLOW_NONE && n < most;) {
+		uint32_t next = FLOW_NONE;
+		way[n++] = at;
+		for (unsigned k = 0; k < 2; k++) {
+			const uint32_t to = graph->to[2 * (size_t)at + k];
+			if (to != FLOW_NONE && graph->nodes[to].loop == loop &&
+			    (next == FLOW_NONE || graph->nodes[to].n > graph->nodes[next].n))
+				next = to;
+		}
+		if (next == header)
+			return n;
+		at = next;
+	}
+	return 0;
 }
 
 bool flow_edge_count(const struct flow_graph *graph, const struct profile_function *f,

@@ -51,9 +51,11 @@ void flow_graph_deinit(struct flow_graph *graph);
  * do not tell. */
 bool flow_edge_count(const struct flow_graph *graph, const struct profile_function *code,
 		     uint32_t from, uint32_t to, int64_t *n);
-/* The node at the offset, or FLOW_NONE. */
-uint32_t flow_node_at(const struct flow_graph *graph, uint64_t offset);
 /* The node whose bytes hold the offset, or NULL. */
 const struct flow_node *flow_node_around(const struct flow_graph *graph, uint64_t offset);
+/* The most frequent way through a turn of an innermost loop: its nodes from the header at that
+ * offset on, in `way`, which has room for `most`.  0: there is none of so many that comes back. */
+size_t flow_graph_way(const struct flow_graph *graph, uint32_t loop, uint64_t header, uint32_t *way,
+		      size_t most);
 /* a + b, or the limit that it would be beyond. */
 int64_t flow_add(int64_t a, int64_t b);

@@ -29,29 +29,6 @@ struct reader {
 
 /* ---- chains ---- */
 
-/* The most frequent way from the loop's header back to it; 0: there is none that can be followed.
- */
-static size_t find_way(const struct reader *reader, uint32_t loop)
-{
-	const struct flow_graph *graph = reader->graph;
-	const uint32_t header = flow_node_at(graph, reader->function->loops[loop].header);
-	size_t n = 0;
-	for (uint32_t at = header; at != FLOW_NONE && n < MAX_WAY;) {
-		uint32_t next = FLOW_NONE;
-		reader->way[n++] = at;
-		for (unsigned k = 0; k < 2; k++) {
-			const uint32_t to = graph->to[2 * (size_t)at + k];
-			if (to != FLOW_NONE && graph->nodes[to].loop == loop &&
-			    (next == FLOW_NONE || graph->nodes[to].n > graph->nodes[next].n))
-				next = to;
-		}
-		if (next == header)
-			return n;
-		at = next;
-	}
-	return 0;
-}
-
 /* What is so much in `part` turns, in so many; a file can claim any number of them. */
 static uint64_t times(uint64_t in_part, int64_t turns, int64_t part)
 {
@@ -101,7 +78,8 @@ static struct recurrence_step least_step(const struct flow_node *node, const str
 static struct rf_error *find_chain(struct reader *reader, uint32_t index)
 {
 	const struct flow_graph *graph = reader->graph;
-	const size_t n = find_way(reader, index);
+	const size_t n = flow_graph_way(graph, index, reader->function->loops[index].header,
+					reader->way, MAX_WAY);
 	struct recurrence chain;
 	for (size_t i = 0; i < n; i++)
 		reader->steps[i] =

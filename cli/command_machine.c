@@ -4,9 +4,11 @@
 #include "base/text.h"
 #include "cli/command_line.h"
 #include "cli/output_file.h"
+#include "machine/data/core_json.h"
 #include "machine/data/machine.h"
 #include "machine/data/machine_json.h"
 #include "machine/data/machine_print.h"
+#include "machine/store/core_store.h"
 #include "machine/store/custom_roofs.h"
 #include "machine/store/machine_get.h"
 #include "machine/store/thread_list.h"
@@ -106,7 +108,8 @@ static struct rf_error *add_custom(struct machine *machine)
 	return NULL;
 }
 
-static struct rf_error *write_json(const struct machine *machine, FILE *stream)
+static struct rf_error *write_json(const struct machine *machine, const struct core_facts *core,
+				   FILE *stream)
 {
 	json_t *json = NULL;
 	struct rf_error *error = machine_to_json(machine, &json);
@@ -114,7 +117,9 @@ static struct rf_error *write_json(const struct machine *machine, FILE *stream)
 		return error;
 	if (json_object_set_new(json, "custom_roofs",
 				custom_roofs_to_json(machine->custom_roofs,
-						     machine->n_custom_roofs)))
+						     machine->n_custom_roofs)) ||
+	    json_object_set_new(json, "core",
+				core_facts_known(core) ? core_facts_to_json(core) : json_null()))
 		error = rf_error_no_memory();
 	else if (json_dumpf(json, stream, JSON_INDENT(2)) || putc('\n', stream) == EOF ||
 		 fflush(stream))
@@ -124,14 +129,30 @@ static struct rf_error *write_json(const struct machine *machine, FILE *stream)
 	return error;
 }
 
-static struct rf_error *show(const struct machine *machine, const struct machine_options *wanted,
-			     bool json)
+/* What memory takes, and how many forms are known; each of them is in the JSON. */
+static void print_core(const struct core_facts *core, FILE *stream)
+{
+	if (!core_facts_known(core))
+		return;
+	fprintf(stream,
+		"\nthe core, in cycles: load %.1f (general) and %.1f (vector); from a store to its "
+		"load "
+		"%.1f and %.1f; a taken branch %.1f\n%zu forms of instructions are measured "
+		"(--json)\n",
+		core->load[0], core->load[1], core->forward[0], core->forward[1], core->taken,
+		core->n_forms);
+}
+
+static struct rf_error *show(const struct machine *machine, const struct core_facts *core,
+			     const struct machine_options *wanted, bool json)
 {
 	struct rf_error *error =
-		json ? write_json(machine, stdout)
+		json ? write_json(machine, core, stdout)
 		     : machine_print(machine, wanted->threads, wanted->n_threads, stdout);
 	if (!error && !json)
 		error = print_custom(machine, stdout);
+	if (!error && !json)
+		print_core(core, stdout);
 	return output_stream_flush(stdout, error);
 }
 
@@ -147,11 +168,17 @@ static struct rf_error *measure_and_show(const struct options *given,
 	warn(warning);
 	if (error)
 		return error;
-	error = add_custom(&machine);
+	struct core_facts core = {0};
+	if (wanted->quick)
+		core_store_read(&core);
+	else
+		error = core_store_get(wanted->refresh, &core);
+	error = error ?: add_custom(&machine);
 	if (!error && given->machine_svg)
 		error = report_machine_svg(&machine, given->machine_svg);
 	if (!error)
-		error = show(&machine, wanted, given->machine_json);
+		error = show(&machine, &core, wanted, given->machine_json);
+	core_facts_deinit(&core);
 	machine_deinit(&machine);
 	return error;
 }

@@ -395,6 +395,9 @@ struct rf_error *profile_take_machine(struct profile *profile, const struct mach
 	if (theory_issue(machine->microarchitecture) > 0)
 		profile_set_fact(profile, "issue_width", "%g",
 				 theory_issue(machine->microarchitecture));
+	if (theory_reorder(machine->microarchitecture) > 0)
+		profile_set_fact(profile, "reorder_buffer", "%d",
+				 theory_reorder(machine->microarchitecture));
 	if (machine->clock_fp_ghz > 0)
 		profile_set_fact(profile, "clock_fp_ghz", "%.4f", machine->clock_fp_ghz);
 	static const char *const facts[LINE_WAYS] = {"line_transfer_core_ns",

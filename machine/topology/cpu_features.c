@@ -48,6 +48,12 @@ static const struct {
 	{CPU_AMX_TILE, 7, 0, EDX, 24, STATE_AMX, CPU_BASE},
 	{CPU_AMX_INT8, 7, 0, EDX, 25, STATE_AMX, CPU_AMX_TILE},
 	{CPU_AMX_BF16, 7, 0, EDX, 22, STATE_AMX, CPU_AMX_TILE},
+	{CPU_SSE4_2, 1, 0, ECX, 20, STATE_NONE, CPU_SSE4_1},
+	{CPU_POPCNT, 1, 0, ECX, 23, STATE_NONE, CPU_BASE},
+	{CPU_LZCNT, 0x80000001, 0, ECX, 5, STATE_NONE, CPU_BASE},
+	{CPU_BMI1, 7, 0, EBX, 3, STATE_NONE, CPU_BASE},
+	{CPU_BMI2, 7, 0, EBX, 8, STATE_NONE, CPU_BASE},
+	{CPU_F16C, 1, 0, ECX, 29, STATE_AVX, CPU_AVX},
 };
 
 /* One register of CPUID; 0 where the CPU does not have the leaf or subleaf. */

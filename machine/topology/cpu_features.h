@@ -21,6 +21,12 @@ enum cpu_feature {
 	CPU_AMX_TILE = 1 << 12,
 	CPU_AMX_INT8 = 1 << 13,
 	CPU_AMX_BF16 = 1 << 14,
+	CPU_SSE4_2 = 1 << 15,
+	CPU_POPCNT = 1 << 16,
+	CPU_LZCNT = 1 << 17,
+	CPU_BMI1 = 1 << 18,
+	CPU_BMI2 = 1 << 19,
+	CPU_F16C = 1 << 20,
 };
 
 /* True when every bit of `needs` is there and this process may use it.  A kernel must not be called

@@ -283,6 +283,14 @@ double theory_issue(const char *name)
 	return row ? row->issue : 0;
 }
 
+int theory_reorder(const char *name)
+{
+	for (unsigned i = 0; name && i < n_microarchitectures; i++)
+		if (!strcmp(microarchitectures[i].name, name))
+			return microarchitectures[i].reorder;
+	return 0;
+}
+
 double theory_bandwidth(const struct microarchitecture *row, enum roof_level level, enum roof_op op,
 			enum roof_isa isa)
 {

@@ -34,6 +34,7 @@ struct microarchitecture {
 		sqrt_single[1 + THEORY_WIDTHS];
 	double x87;   /* rate of FADD, and of FMUL */
 	double issue; /* instructions of any kind, where more than 6 are documented */
+	int reorder;  /* instructions in flight: entries of the reorder buffer */
 	/* Rates of general register instructions between registers: ADD and XOR alike, IMUL. */
 	double integer, imul32, imul64;
 	/* Rates of PADDx, PMULLD and PXOR. */
@@ -69,6 +70,9 @@ double theory_compute(const struct microarchitecture *row, enum roof_isa isa,
 /* Instructions of any kind that a core of the microarchitecture of that name (may be NULL) handles
  * in a cycle, at most; 0: not known to be more than others. */
 double theory_issue(const char *name);
+
+/* Instructions that a core of that microarchitecture (may be NULL) has in flight; 0: not known. */
+int theory_reorder(const char *name);
 
 /* Bytes per cycle that loads and stores of one core can move (the bytes of docs/roofs.md: no
  * write-allocate); 0: not known.  L1: read, write, copy, update, triad and daxpy with whole vectors

@@ -10,6 +10,7 @@
 #include "tracer/launch/launch.h"
 #include "tracer/launch/limits.h"
 #include "tracer/launch/program.h"
+#include "tracer/run/run_core.h"
 #include "tracer/run/run_facts.h"
 #include "tracer/run/run_launch.h"
 #include "tracer/run/run_repeat.h"
@@ -254,7 +255,7 @@ static struct rf_error *finish(struct run *run)
 	note_ignored_signals(run);
 	struct rf_error *error = profile_match_processes(run->profile);
 	if (!error)
-		error = run_roofs_take(run);
+		error = run_roofs_take(run) ?: run_core_take(run);
 	if (error)
 		return error;
 	/* A reader of the table who has left (rfprof ./app | head) is an error to be told of; it

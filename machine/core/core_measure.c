@@ -1,0 +1,251 @@
+/* The facts about a core, one after another. */
+#include "machine/core/core_measure.h"
+
+#include "base/clock.h"
+#include "machine/core/form_measure.h"
+#include "machine/core/form_operands.h"
+#include "machine/topology/cpu_features.h"
+
+#include <string.h>
+
+static const char *const common_forms[] = {
+#define FORM(name) name,
+#include "machine/core/forms.def"
+#undef FORM
+};
+#define N_COMMON (sizeof(common_forms) / sizeof(*common_forms))
+
+#define STEPS 32 /* of a chain or a row */
+
+/* ---- memory ---- */
+
+/* mov rax, [rax], which points at itself */
+static double load_general(struct form_measure *measure)
+{
+	static const uint8_t chase[] = {0x48, 0x8b, 0x00};
+	struct code *code = timed_code_body(measure->timed);
+	for (int i = 0; i < STEPS; i++)
+		code_add_bytes(code, chase, sizeof(chase));
+	return timed_code_cycles(measure->timed, (struct timed_kind){KIND_NONE, false}) / STEPS;
+}
+
+/* movups xmm0, [r14 + rdx]; movq rdx, xmm0: of zeros */
+static double load_vector(struct form_measure *measure)
+{
+	static const uint8_t vex[] = {0xc4, 0xc1, 0x78, 0x10, 0x04, 0x16,
+				      0xc4, 0xe1, 0xf9, 0x7e, 0xc2};
+	static const uint8_t sse[] = {0x41, 0x0f, 0x10, 0x04, 0x16, 0x66, 0x48, 0x0f, 0x7e, 0xc2};
+	struct code *code = timed_code_body(measure->timed);
+	for (int i = 0; i < STEPS; i++)
+		if (cpu_has(CPU_AVX))
+			code_add_bytes(code, vex, sizeof(vex));
+		else
+			code_add_bytes(code, sse, sizeof(sse));
+	return timed_code_cycles(measure->timed, (struct timed_kind){KIND_XMM, false}) / STEPS -
+	       measure->vector_and_back / 2;
+}
+
+/* mov rbx, [r14 + 64]; add rbx, r13; mov [r14 + 64], rbx; or the same of xmm3 without an addition
+ */
+static double forward_still(struct form_measure *measure, bool vector)
+{
+	struct code *code = timed_code_body(measure->timed);
+	for (int i = 0; i < STEPS; i++) {
+		code_add_named(code, vector ? "movups xmm, m128" : "mov r64, m64", 3, 64, 0);
+		if (!vector)
+			code_add_named(code, "add r64, r64", 3, CODE_CONSTANT, 0);
+		code_add_named(code, vector ? "movups m128, xmm" : "mov m64, r64", 64, 3, 0);
+	}
+	return timed_code_cycles(measure->timed, (struct timed_kind){KIND_XMM, false}) / STEPS -
+	       !vector;
+}
+
+/* The same with a pointer: mov rdi, r14; then 31 times
+ *     mov rbx, [rdi]; add rbx, r13; mov [rdi + 16], rbx; add rdi, 16
+ * and the 32nd stores where the first one loads. */
+static double forward_moving(struct form_measure *measure, bool vector)
+{
+	static const uint8_t start[] = {0x4c, 0x89, 0xf7};
+	static const uint8_t general[] = {0x48, 0x8b, 0x1f, 0x4c, 0x01, 0xeb};
+	static const uint8_t general_store[] = {0x48, 0x89, 0x9f};
+	static const uint8_t number[] = {0x0f, 0x10, 0x1f}, number_store[] = {0x0f, 0x11, 0x9f};
+	static const uint8_t step[] = {0x48, 0x83, 0xc7, 0x10};
+	struct code *code = timed_code_body(measure->timed);
+	code_add_bytes(code, start, sizeof(start));
+	for (int i = 0; i < STEPS; i++) {
+		const int32_t to = i + 1 < STEPS ? 16 : -16 * (STEPS - 1);
+		code_add_bytes(code, vector ? number : general,
+			       vector ? sizeof(number) : sizeof(general));
+		code_add_bytes(code, vector ? number_store : general_store, 3);
+		code_add_bytes(code, &to, sizeof(to));
+		code_add_bytes(code, step, sizeof(step));
+	}
+	return timed_code_cycles(measure->timed, (struct timed_kind){KIND_XMM, false}) / STEPS -
+	       !vector;
+}
+
+/* ---- branches and dividers ---- */
+
+/* Jumps from one piece of 16 bytes to the next; the loop's own is one more.  Loops of a few
+ * instructions may do better. */
+static double taken(struct form_measure *measure)
+{
+	uint8_t piece[16] = {0xeb, 14};
+	struct code *code = timed_code_body(measure->timed);
+	memset(piece + 2, 0x90, sizeof(piece) - 2);
+	for (int i = 0; i < STEPS; i++)
+		code_add_bytes(code, piece, sizeof(piece));
+	const double pieces =
+		timed_code_cycles(measure->timed, (struct timed_kind){KIND_NONE, false}) /
+		(STEPS + 1);
+	timed_code_body(measure->timed);
+	const double nothing =
+		timed_code_cycles(measure->timed, (struct timed_kind){KIND_NONE, false});
+	return fmin(pieces, nothing);
+}
+
+static void add_integer_division(struct code *code)
+{
+	struct form_shape shape;
+	struct insn_form form;
+	if (form_find("idiv r32", &form) && form_shape_of(form, &shape))
+		form_add_prelude(code, &shape);
+	code_add_named(code, "idiv r32", CODE_CONSTANT, 0, 0);
+}
+
+static double divisions(struct form_measure *measure, bool integers, bool numbers)
+{
+	struct code *code = timed_code_body(measure->timed);
+	for (int i = 0; i < STEPS; i++) {
+		if (integers)
+			add_integer_division(code);
+		if (numbers)
+			code_add_named(code, "divsd xmm, xmm", i % 8, CODE_VECTOR, 0);
+	}
+	return timed_code_cycles(measure->timed, (struct timed_kind){KIND_XMM, false}) / STEPS;
+}
+
+static bool dividers_apart(struct form_measure *measure)
+{
+	const double integers = divisions(measure, true, false),
+		     numbers = divisions(measure, false, true);
+	return divisions(measure, true, true) <
+	       fmax(integers, numbers) + 0.5 * fmin(integers, numbers);
+}
+
+/* Nops with an instruction and a branch that is not taken, which stand next to each other or not.
+ */
+static double among_nops(struct form_measure *measure, const char *name, bool next)
+{
+	struct code *code = timed_code_body(measure->timed);
+	for (int i = 0; i < STEPS; i++) {
+		for (int k = 0; k < 8; k++)
+			code_add_named(code, "nop", 0, 0, 0);
+		code_add_named(code, name, CODE_CONSTANT, 12, 0);
+		if (!next)
+			code_add_named(code, "nop", 0, 0, 0);
+		code_add_named(code, "jz rel", 0, 0, 0);
+		if (next)
+			code_add_named(code, "nop", 0, 0, 0);
+	}
+	return timed_code_cycles(measure->timed, (struct timed_kind){KIND_NONE, false}) / STEPS;
+}
+
+/* A slot of eleven is more than what varies. */
+static bool fuses(struct form_measure *measure, const char *name)
+{
+	double next = INFINITY, apart = INFINITY;
+	for (int i = 0; i < 3; i++) {
+		next = fmin(next, among_nops(measure, name, true));
+		apart = fmin(apart, among_nops(measure, name, false));
+	}
+	return next < 0.96 * apart;
+}
+
+/* Loads and stores one after another, so many of each. */
+static double memory_row(struct form_measure *measure, int loads, int stores)
+{
+	struct code *code = timed_code_body(measure->timed);
+	for (int i = 0; i < 2 * STEPS; i++) {
+		for (int k = 0; k < loads; k++)
+			code_add_named(code, "mov r64, m64", 3 + 2 * k, 1024 + 8 * (2 * i + k), 0);
+		for (int k = 0; k < stores; k++)
+			code_add_named(code, "mov m64, r64", 8 * i, CODE_CONSTANT, 0);
+	}
+	return timed_code_cycles(measure->timed, (struct timed_kind){KIND_NONE, false}) /
+	       (2 * STEPS);
+}
+
+static double address_cycles(struct form_measure *measure)
+{
+	const double mixed = memory_row(measure, 2, 1);
+	const double alone = fmax(memory_row(measure, 2, 0), memory_row(measure, 0, 1));
+	return mixed > 1.15 * alone ? mixed / 3 : 0;
+}
+
+static void measure_core(struct form_measure *measure, struct core_facts *facts)
+{
+	const double looks[] = {taken(measure), taken(measure), taken(measure)};
+	facts->taken = fmax(fmin(looks[0], looks[1]), fmin(fmax(looks[0], looks[1]), looks[2]));
+	facts->load[0] = load_general(measure);
+	facts->load[1] = load_vector(measure);
+	for (int vector = 0; vector < 2; vector++) {
+		facts->forward[vector] = forward_moving(measure, vector);
+		facts->forward_still[vector] = forward_still(measure, vector);
+	}
+	facts->address = address_cycles(measure);
+	facts->dividers_apart = dividers_apart(measure);
+	facts->compares_fuse = fuses(measure, "cmp r64, r64");
+	facts->steps_fuse = fuses(measure, "sub r64, i8");
+}
+
+/* ---- forms ---- */
+
+static struct rf_error *add_form(struct form_measure *measure, struct insn_form form,
+				 struct core_facts *facts)
+{
+	struct form_fact fact;
+	if (!form_measure(measure, form, &fact))
+		return NULL;
+	return core_facts_add(facts, &fact) ? NULL : rf_error_no_memory();
+}
+
+/* Whether there is anything to measure: others, such as calls, are asked for in each run. */
+static bool is_new(const struct core_facts *facts, struct insn_form form)
+{
+	struct form_shape shape;
+	return !core_facts_find(facts, form) && form_shape_of(form, &shape);
+}
+
+struct rf_error *core_measure_more(const struct insn_form *forms, size_t n, uint64_t budget_ns,
+				   struct core_facts *facts)
+{
+	const uint64_t end = clock_now_ns() + budget_ns;
+	struct form_measure measure;
+	struct rf_error *error = NULL;
+	size_t first = 0;
+	while (first < n && !is_new(facts, forms[first]))
+		first++;
+	if (first == n || !form_measure_init(&measure))
+		return NULL;
+	if (!core_facts_known(facts))
+		measure_core(&measure, facts);
+	for (size_t i = first; i < n && !error && clock_now_ns() < end; i++)
+		if (is_new(facts, forms[i]))
+			error = add_form(&measure, forms[i], facts);
+	form_measure_deinit(&measure);
+	return error;
+}
+
+struct rf_error *core_measure(uint64_t budget_ns, struct core_facts *facts)
+{
+	struct insn_form forms[N_COMMON];
+	size_t n = 0;
+	*facts = (struct core_facts){0};
+	for (size_t i = 0; i < N_COMMON; i++)
+		n += form_find(common_forms[i], &forms[n]);
+	struct rf_error *error = core_measure_more(forms, n, budget_ns, facts);
+	if (error)
+		core_facts_deinit(facts);
+	return error;
+}

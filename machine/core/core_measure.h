@@ -1,0 +1,15 @@
+/* Measures the facts about this machine's core: machine/data/core_facts.h. */
+#pragma once
+
+#include "base/error.h"
+#include "machine/data/core_facts.h"
+
+/* All forms of forms.def that this processor has, within `budget_ns`: those for which there is no
+ * time are left out.  Where nothing can be measured *facts is empty.  Fails only when memory is
+ * short. */
+struct rf_error *core_measure(uint64_t budget_ns, struct core_facts *facts);
+
+/* Adds the `n` forms, the most wanted first, to what was measured before, within `budget_ns`. Those
+ * that cannot be measured are left out. */
+struct rf_error *core_measure_more(const struct insn_form *forms, size_t n, uint64_t budget_ns,
+				   struct core_facts *facts);

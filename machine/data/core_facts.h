@@ -1,0 +1,70 @@
+/* What forms of instructions (insn/form.h) take on a core: all measured on the machine itself.
+ *
+ * Which forms compete for the same units is told by probes: a loop is filled with one probe, so
+ * that the units of this one have no cycle left, and a form is put in between.  By how much a turn
+ * takes longer is how long the form keeps the probe's units: 1 / n of a cycle where all its n units
+ * are used, 0 where it runs beside them.  The time of a mixture is then at least, for each probe,
+ * the sum of what its instructions use of it: the ports of a core are never named.  (The dual of a
+ * port mapping; Derumigny et al. 2022, PALMED.) */
+#pragma once
+
+#include "insn/form.h"
+
+#include <math.h>
+
+enum core_probe {
+#define PROBE(name, form, older) PROBE_##name,
+#include "machine/data/core_probes.def"
+#undef PROBE
+	CORE_PROBES
+};
+
+/* Cycles; NAN: not measured, or it did not repeat. */
+struct form_fact {
+	struct insn_form form;
+	/* From each operand of the form, and from flags and registers that are meant without being
+	 * named (FORM_HIDDEN), to the result.  Between general and vector registers and masks only
+	 * the way there and back can be measured, of which each way gets a half. */
+	double latency[FORM_OPERANDS + 1];
+	/* So much more when the operand is the result of another kind of instruction: some units
+	 * hand their own results over sooner (Golden Cove's adders); 0: no more. */
+	double apart;
+	double reciprocal; /* of throughput: one behind the other, independent of each other */
+	double use[CORE_PROBES];
+};
+
+struct core_facts {
+	double taken; /* of a taken branch */
+	/* Into general and vector registers: from an address to what is loaded; from a store to the
+	 * load of the same place, where the place moves on from one to the next and where it stays
+	 * (which some processors then keep in a register). */
+	double load[2], forward[2], forward_still[2];
+	/* Of an address, of a load or a store, where two loads and a store take longer than both
+	 * alone and so share units for these; 0 where they do not. */
+	double address;
+	bool dividers_apart; /* integers are divided beside floating-point numbers */
+	/* A comparison and the branch behind it take one slot together; the same of what adds or
+	 * subtracts. */
+	bool compares_fuse, steps_fuse;
+	struct form_fact *forms; /* by form_key() */
+	size_t n_forms, cap_forms;
+};
+
+void core_facts_deinit(struct core_facts *facts);
+/* Whether there are any. */
+static inline bool core_facts_known(const struct core_facts *facts)
+{
+	return facts->n_forms > 0;
+}
+/* NULL: it was not measured.  Valid until one is added. */
+const struct form_fact *core_facts_find(const struct core_facts *facts, struct insn_form form);
+/* Adds a form or replaces it.  False: no memory. */
+bool core_facts_add(struct core_facts *facts, const struct form_fact *fact);
+/* Its form: with AVX, and without ("": none). */
+const char *core_probe_form(enum core_probe probe, bool avx);
+
+/* The longest of its latencies; NAN: none is known. */
+double form_fact_latency(const struct form_fact *fact);
+/* The form that stands for a load or a store of that width. */
+struct insn_form core_load_form(enum access_width width);
+struct insn_form core_store_form(enum access_width width);

@@ -1,0 +1,93 @@
+/* The file of facts about the core: { "key": { … }, "core": { … core_json.h … } }, of one kind of
+ * processor, whatever its caches, limits and numbers of threads are. */
+#include "machine/store/core_store.h"
+
+#include "machine/core/core_measure.h"
+#include "machine/data/core_json.h"
+#include "machine/store/keep_file.h"
+#include "machine/store/roof_cache.h"
+#include "machine/topology/topology.h"
+
+#include <stdlib.h>
+
+/* Goes up with each change to what is measured, or how. */
+#define CORE_VERSION 1
+#define BUDGET_NS UINT64_C(10000000000)
+
+static json_t *key_here(void)
+{
+	struct topology topology;
+	struct rf_error *error = topology_read(&topology);
+	json_t *key = error ? NULL
+			    : json_pack("{s:i, s:s, s:s}", "version", CORE_VERSION, "cpu_model",
+					topology.cpu_model, "microcode", topology.microcode);
+	if (!error)
+		topology_deinit(&topology);
+	rf_error_destroy(error);
+	return key;
+}
+
+/* Heap; NULL: there is no home directory. */
+static char *path_here(char **directory)
+{
+	char *path = NULL;
+	struct rf_error *homeless = keep_place_directory(&roof_cache_place, directory);
+	if (homeless || asprintf(&path, "%s/core.json", *directory) < 0)
+		path = NULL;
+	rf_error_destroy(homeless);
+	return path;
+}
+
+void core_store_read(struct core_facts *facts)
+{
+	char *directory = NULL, *path = path_here(&directory);
+	json_t *json = NULL, *key = path ? key_here() : NULL;
+	struct rf_error *error = key ? keep_file_read(path, JSON_REJECT_DUPLICATES, &json) : NULL;
+	*facts = (struct core_facts){0};
+	if (json && json_equal(json_object_get(json, "key"), key))
+		error = core_facts_from_json(json_object_get(json, "core"), facts);
+	rf_error_destroy(error); /* what does not hold is measured again */
+	json_decref(json);
+	json_decref(key);
+	free(path);
+	free(directory);
+}
+
+/* Where it cannot be kept it is measured again the next time. */
+static void save(const struct core_facts *facts)
+{
+	char *directory = NULL, *path = path_here(&directory);
+	json_t *key = path ? key_here() : NULL;
+	json_t *json =
+		key ? json_pack("{s:O, s:o}", "key", key, "core", core_facts_to_json(facts)) : NULL;
+	struct rf_error *error = json ? keep_place_prepare(&roof_cache_place, directory) : NULL;
+	if (json && !error)
+		error = keep_file_save(&roof_cache_place, path, json);
+	rf_error_destroy(error);
+	json_decref(json);
+	json_decref(key);
+	free(path);
+	free(directory);
+}
+
+struct rf_error *core_store_get(bool refresh, struct core_facts *facts)
+{
+	if (!refresh)
+		core_store_read(facts);
+	if (!refresh && core_facts_known(facts))
+		return NULL;
+	struct rf_error *error = core_measure(BUDGET_NS, facts);
+	if (!error && core_facts_known(facts))
+		save(facts);
+	return error;
+}
+
+struct rf_error *core_store_more(const struct insn_form *forms, size_t n, uint64_t budget_ns,
+				 struct core_facts *facts)
+{
+	const size_t before = facts->n_forms;
+	struct rf_error *error = core_measure_more(forms, n, budget_ns, facts);
+	if (!error && facts->n_forms > before)
+		save(facts);
+	return error;
+}

@@ -4,6 +4,9 @@
  * cycles a turn of the loop's header. */
 #pragma once
 
+#include "insn/insn_cache.h"
+#include "machine/data/core_facts.h"
+#include "report/model/flow_graph.h"
 #include "report/model/model.h"
 
 /* What may bind a turn of those things that overlap with transfers. */
@@ -30,5 +33,28 @@ struct in_core {
 	double unknown;
 };
 
-/* In words: "instructions", "execution units", ... */
+/* For tests, until a view shows it.  In words: "instructions", "execution units", ... */
 const char *in_core_part_name(enum in_core_part part);
+
+/* The code of a function, as the model has found it. */
+struct in_core_code {
+	const struct profile *profile;
+	struct insn_cache *insns;
+	const struct flow_graph *graph;     /* of the function, with its loops found */
+	const struct profile_function *row; /* its own in the profile */
+	const struct model_function *function;
+};
+
+/* For tests, until a view shows them.  The facts about the recording machine's core that the
+ * profile has; none where it is older than these or they could not be measured (core_facts_known).
+ * The caller deinitialises them. */
+struct rf_error *in_core_facts(const struct profile *profile, struct core_facts *facts);
+
+/* For tests, until a view shows it.  One turn of the function's loop number `loop` (in
+ * function->loops), on average, with the loops within: how often each instruction was executed over
+ * how often the header was.  The chain is that of the most frequent way through an innermost loop;
+ * of a loop around others, theirs, one behind the other.  Where no facts are known all is 0 and
+ * `unknown` 1.  Fails only when memory is short.
+ */
+struct rf_error *in_core_of_loop(const struct core_facts *facts, const struct in_core_code *code,
+				 uint32_t loop, struct in_core *out);

@@ -1,0 +1,210 @@
+/* Validates the in-core model: small loops with their data in L1 are timed on this machine and
+ * predicted from their code by report/ecm/in_core.h, from the facts that are measured on it.
+ *
+ *     in_core [name]      prints a table; the last line has median and worst error
+ */
+#include "report/ecm/in_core.h"
+#include "base/array.h"
+#include "machine/core/core_measure.h"
+#include "machine/kernels/clock_kernels.h"
+#include "machine/topology/cpu_features.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <x86intrin.h>
+
+struct loop {
+	const char *name;
+	void (*run)(uint64_t turns, void *a, void *b, void *c, void *cell);
+	const uint8_t *start, *end;
+	uint64_t bytes;
+};
+extern const struct loop in_core_loops[], in_core_loops_end[], in_core_loops_avx_end[],
+	in_core_loops_avx512_end[];
+
+#define BUFFER 65536
+#define FITS 30000   /* bytes of all arrays together that are touched: L1 has 32 KiB at least */
+#define LONGEST 4000 /* turns */
+#define CALLS 8      /* that are timed together */
+#define BATCHES 25
+
+static _Alignas(4096) uint8_t buffer[BUFFER];
+
+/* ---- measured ---- */
+
+static void fill(void)
+{
+	for (size_t i = 0; i + 8 <= BUFFER; i += 8)
+		memcpy(buffer + i, &(double){1.0001}, 8);
+}
+
+static uint64_t ticks(const struct loop *loop, uint64_t turns, uint64_t clock)
+{
+	static void *cell = &cell;
+	_mm_lfence();
+	const uint64_t start = __rdtsc();
+	_mm_lfence();
+	for (int i = 0; i < CALLS && !clock; i++) {
+		loop->run(turns, buffer + 64, buffer + 16384 + 320, buffer + 32768 + 576, cell);
+		if (cpu_has(CPU_AVX))
+			__asm__ volatile("vzeroupper" ::: "memory");
+	}
+	if (clock)
+		clock_adds(clock);
+	_mm_lfence();
+	return __rdtsc() - start;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Cycles of a turn: by calls of one length and of three times that. */
+static double measured(const struct loop *loop)
+{
+	const uint64_t most = loop->bytes ? FITS / loop->bytes / 3 : LONGEST;
+	const uint64_t turns = most < LONGEST ? most : LONGEST;
+	double cycles[BATCHES];
+	fill();
+	for (int batch = 0; batch < BATCHES; batch++) {
+		uint64_t once = UINT64_MAX, thrice = UINT64_MAX, short_clock = UINT64_MAX,
+			 long_clock = UINT64_MAX;
+		for (int i = 0; i < 5; i++) {
+			once = least(once, ticks(loop, turns, 0));
+			thrice = least(thrice, ticks(loop, 3 * turns, 0));
+			short_clock = least(short_clock, ticks(loop, 0, 40));
+			long_clock = least(long_clock, ticks(loop, 0, 120));
+		}
+		cycles[batch] = (double)(thrice - once) / (2.0 * CALLS * (double)turns) * 80 *
+				CLOCK_CYCLES_PER_COUNT / (double)(long_clock - short_clock);
+	}
+	qsort(cycles, BATCHES, sizeof(*cycles), compare);
+	return cycles[BATCHES / 2];
+}
+
+/* ---- predicted ---- */
+
+#define TURNS 1000000
+
+/* Adds the loop's code as blocks, each executed once a turn; jumps forward are followed, and
+ * conditional branches but for the last one are not taken. */
+static void add_blocks(const struct loop *loop, struct profile *profile, struct flow_graph *graph)
+{
+	const uint64_t size = (uint64_t)(loop->end - loop->start);
+	uint64_t start = 0, at = 0;
+	while (at < size) {
+		const struct branch branch =
+			branch_of_bytes(loop->start + at, size - at, 0x1000 + at);
+		at += branch.length;
+		if (branch.kind == BRANCH_NONE && at < size)
+			continue;
+		const uint32_t length = (uint32_t)(at - start);
+		const struct profile_block block = {0, 0x1000 + start, length,
+						    memcpy(malloc(length), loop->start + start,
+							   length)};
+		if (!rf_array_push(profile->blocks, profile->n_blocks, profile->cap_blocks,
+				   block) ||
+		    flow_graph_add(graph, profile, (uint32_t)profile->n_blocks - 1, 0, length,
+				   TURNS))
+			exit(1);
+		if (branch.kind == BRANCH_JUMP)
+			at = branch.target - 0x1000;
+		start = at;
+	}
+}
+
+static struct in_core predicted(const struct loop *loop, const struct core_facts *facts)
+{
+	struct profile *profile = profile_create();
+	struct flow_graph graph = {0};
+	struct model_function function = {.time_ns = 1};
+	struct in_core found = {.unknown = 1};
+	const struct profile_function row = {.start = 0x1000,
+					     .end = 0x1000 + (uint64_t)(loop->end - loop->start)};
+	struct insn_cache *insns = insn_cache_create();
+	profile_module(profile, "/x", "");
+	add_blocks(loop, profile, &graph);
+	struct rf_error *error = flow_graph_find_loops(&graph, &row, &function);
+	const struct in_core_code code = {profile, insns, &graph, &row, &function};
+	if (!error && function.n_loops == 1) {
+		function.loops[0].entries = 1;
+		function.loops[0].turns = TURNS;
+		error = in_core_of_loop(facts, &code, 0, &found);
+	} else {
+		fprintf(stderr, "%s: %zu loops\n", loop->name, function.n_loops);
+	}
+	if (error)
+		exit(1);
+	free(function.loops);
+	flow_graph_deinit(&graph);
+	insn_cache_destroy(insns);
+	profile_destroy(profile);
+	return found;
+}
+
+static enum in_core_part longest(const struct in_core *found)
+{
+	int most = 0;
+	for (int i = 1; i < IN_CORE_PARTS; i++)
+		if (found->part[i] > found->part[most])
+			most = i;
+	return (enum in_core_part)most;
+}
+
+static const struct loop *end_of_loops(void)
+{
+	if (cpu_has(CPU_AVX512F))
+		return in_core_loops_avx512_end;
+	return cpu_has(CPU_AVX2 | CPU_FMA) ? in_core_loops_avx_end : in_core_loops_end;
+}
+
+int main(int argc, char **argv)
+{
+	struct core_facts facts;
+	double errors[256];
+	size_t n = 0;
+	const char *worst = "";
+	double most = 0;
+	struct rf_error *error = core_measure(20000000000u, &facts);
+	if (error || !core_facts_known(&facts))
+		return 1;
+	printf("taken %.2f, load %.2f %.2f, forward %.2f %.2f, still %.2f %.2f, fuse %d %d\n",
+	       facts.taken, facts.load[0], facts.load[1], facts.forward[0], facts.forward[1],
+	       facts.forward_still[0], facts.forward_still[1], facts.compares_fuse,
+	       facts.steps_fuse);
+	printf("%-26s %8s %8s %7s  %6s %6s %6s %6s %6s | %6s  %s\n", "loop", "measured", "model",
+	       "error", "issue", "units", "div", "taken", "chain", "nOL", "held by");
+	for (const struct loop *loop = in_core_loops; loop < end_of_loops(); loop++) {
+		if (argc > 1 && !strstr(loop->name, argv[1]))
+			continue;
+		const double cycles = measured(loop);
+		const struct in_core found = predicted(loop, &facts);
+		const double model = fmax(found.t_ol, found.t_nol);
+		const double off = model / cycles - 1;
+		printf("%-26s %8.2f %8.2f %6.1f%%  %6.2f %6.2f %6.2f %6.2f %6.2f | %6.2f  %s%s\n",
+		       loop->name, cycles, model, 100 * off, found.part[0], found.part[1],
+		       found.part[2], found.part[3], found.part[4], found.t_nol,
+		       found.t_nol > found.t_ol ? "loads and stores"
+						: in_core_part_name(longest(&found)),
+		       found.unknown > 0 ? " (unknown forms)" : "");
+		errors[n++] = fabs(off);
+		if (fabs(off) > most) {
+			most = fabs(off);
+			worst = loop->name;
+		}
+	}
+	qsort(errors, n, sizeof(*errors), compare);
+	if (n)
+		printf("%zu loops: median error %.1f %%, worst %.1f %% (%s)\n", n,
+		       100 * errors[n / 2], 100 * most, worst);
+	core_facts_deinit(&facts);
+	return 0;
+}

@@ -1,0 +1,179 @@
+/* Loops whose time in the core is known, on a core that is made up: each addition of numbers takes
+ * 4 cycles and half a cycle of the adders, a load 5, a third of a cycle; six instructions a cycle.
+ */
+#include "base/array.h"
+#include "machine/data/core_json.h"
+#include "report/ecm/in_core.h"
+#include "tests/unit/assert_ok.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TURNS 1000
+
+static void add_form(struct core_facts *facts, const char *name, double latency, double reciprocal,
+		     enum core_probe probe)
+{
+	struct form_fact fact = {.reciprocal = reciprocal};
+	cr_assert(form_find(name, &fact.form), "%s", name);
+	for (int i = 0; i <= FORM_OPERANDS; i++)
+		fact.latency[i] = latency;
+	fact.use[PROBE_SLOT] = 1 / 6.0;
+	fact.use[probe] = reciprocal;
+	cr_assert(core_facts_add(facts, &fact));
+}
+
+static struct core_facts made_up(void)
+{
+	struct core_facts facts = {.taken = 1,
+				   .load = {5, 6},
+				   .forward = {4, 6},
+				   .forward_still = {1, 5},
+				   .dividers_apart = true,
+				   .compares_fuse = true,
+				   .steps_fuse = true};
+	add_form(&facts, "nop", NAN, 1 / 6.0, PROBE_SLOT);
+	add_form(&facts, "jz rel", NAN, 0.5, PROBE_BRANCH);
+	add_form(&facts, "add r64, i8", 1, 0.2, PROBE_INTEGER);
+	add_form(&facts, "dec r64", 1, 0.2, PROBE_INTEGER);
+	add_form(&facts, "xor r64, r64", 1, 0.2, PROBE_INTEGER);
+	add_form(&facts, "imul r64, r64", 3, 1, PROBE_MULTIPLY);
+	add_form(&facts, "addsd xmm, xmm", 4, 0.5, PROBE_FP_ADD);
+	add_form(&facts, "mulsd xmm, xmm", 4, 0.5, PROBE_FP_MULTIPLY);
+	add_form(&facts, "divsd xmm, xmm", 14, 4, PROBE_FP_MULTIPLY);
+	add_form(&facts, "mov r64, m64", NAN, 1 / 3.0, PROBE_SLOT);
+	add_form(&facts, "movups xmm, m128", NAN, 1 / 3.0, PROBE_SLOT);
+	add_form(&facts, "mov m64, r64", NAN, 1, PROBE_SLOT);
+	add_form(&facts, "movups m128, xmm", NAN, 1, PROBE_SLOT);
+	return facts;
+}
+
+/* One block at 0x100 that is executed TURNS times, in a loop that is entered so often. */
+static struct in_core in_core_of(const struct core_facts *facts, const char *bytes, uint32_t size,
+				 int64_t entries)
+{
+	struct profile *profile = profile_create();
+	struct flow_graph graph = {0};
+	struct model_function function = {.time_ns = 1};
+	const struct profile_function row = {.start = 0x100, .end = 0x100 + size};
+	struct profile_block block = {0, 0x100, size, memcpy(malloc(size), bytes, size)};
+	struct insn_cache *insns = insn_cache_create();
+	struct in_core found;
+	profile_module(profile, "/x", "");
+	cr_assert(rf_array_push(profile->blocks, profile->n_blocks, profile->cap_blocks, block));
+	assert_ok(flow_graph_add(&graph, profile, 0, 0, size, TURNS));
+	assert_ok(flow_graph_find_loops(&graph, &row, &function));
+	cr_assert_eq(function.n_loops, 1);
+	function.loops[0].entries = entries;
+	const struct in_core_code code = {profile, insns, &graph, &row, &function};
+	assert_ok(in_core_of_loop(facts, &code, 0, &found));
+	free(function.loops);
+	flow_graph_deinit(&graph);
+	insn_cache_destroy(insns);
+	profile_destroy(profile);
+	return found;
+}
+
+/* Assembled with gas 2.40; the comments are its disassembly. */
+static const struct {
+	const char *what, *code;
+	uint32_t size;
+	enum in_core_part longest;
+	double t_ol, t_nol, lcd;
+} known[] = {
+	{"addsd xmm0,[rdi]; add rdi,8; dec rcx; jnz",
+	 "\xf2\x0f\x58\x07\x48\x83\xc7\x08\x48\xff\xc9\x75\xf3", 13, IN_CORE_CHAIN, 4, 1 / 3.0, 4},
+	{"addsd xmm0,[rdi]; addsd xmm1,[rdi+8] and so on to xmm3; add rdi,32; dec rcx; jnz",
+	 "\xf2\x0f\x58\x07\xf2\x0f\x58\x4f\x08\xf2\x0f\x58\x57\x10\xf2\x0f\x58\x5f\x18"
+	 "\x48\x83\xc7\x20\x48\xff\xc9\x75\xe4",
+	 28, IN_CORE_CHAIN, 4, 4 / 3.0, 4},
+	{"xor rax,[rdi]; imul rax,rdx; add rdi,8; dec rcx; jnz",
+	 "\x48\x33\x07\x48\x0f\xaf\xc2\x48\x83\xc7\x08\x48\xff\xc9\x75\xf0", 16, IN_CORE_CHAIN, 4,
+	 1 / 3.0, 4},
+	{"mulsd xmm0,xmm1; addsd xmm0,xmm2; dec rcx; jnz",
+	 "\xf2\x0f\x59\xc1\xf2\x0f\x58\xc2\x48\xff\xc9\x75\xf3", 13, IN_CORE_CHAIN, 8, 0, 8},
+	{"mov rax,[rax]; dec rcx; jnz", "\x48\x8b\x00\x48\xff\xc9\x75\xf8", 8, IN_CORE_CHAIN, 5,
+	 1 / 3.0, 5},
+	{"movsd xmm0,[rsp+8]; addsd xmm0,[rdi]; add rdi,8; movsd [rsp+8],xmm0; dec rcx; jnz",
+	 "\xf2\x0f\x10\x44\x24\x08\xf2\x0f\x58\x07\x48\x83\xc7\x08\xf2\x0f\x11\x44\x24\x08\x48\xff"
+	 "\xc9\x75\xe7",
+	 25, IN_CORE_CHAIN, 9, 1, 9},
+	{"movsd xmm0,[rdi]; addsd xmm0,xmm1; movsd [rdi+8],xmm0; add rdi,8; dec rcx; jnz",
+	 "\xf2\x0f\x10\x07\xf2\x0f\x58\xc1\xf2\x0f\x11\x47\x08\x48\x83\xc7\x08\x48\xff\xc9\x75\xea",
+	 22, IN_CORE_CHAIN, 10, 1, 10},
+	{"movsd xmm0,[rdi]; divsd xmm0,xmm1; movsd [rdi],xmm0; add rdi,8; dec rcx; jnz",
+	 "\xf2\x0f\x10\x07\xf2\x0f\x5e\xc1\xf2\x0f\x11\x07\x48\x83\xc7\x08\x48\xff\xc9\x75\xeb", 21,
+	 IN_CORE_DIVIDER, 4, 1, 1},
+	{"9 × nop; dec rcx; jnz", "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x48\xff\xc9\x75\xf2", 14,
+	 IN_CORE_ISSUE, 10 / 6.0, 0, 1},
+	{"mov rax,[rdi]; mov rbx,[rdi+8]; mov rdx,[rdi+16]; dec rcx; jnz",
+	 "\x48\x8b\x07\x48\x8b\x5f\x08\x48\x8b\x57\x10\x48\xff\xc9\x75\xf0", 16, IN_CORE_TAKEN, 1,
+	 1, 1},
+};
+
+Test(in_core, of_loops_that_are_known)
+{
+	struct core_facts facts = made_up();
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		const struct in_core found = in_core_of(&facts, known[i].code, known[i].size, 1);
+		cr_expect_float_eq(found.t_ol, known[i].t_ol, 1e-9, "%s: t_ol %g", known[i].what,
+				   found.t_ol);
+		cr_expect_float_eq(found.t_nol, known[i].t_nol, 1e-9, "%s: t_nol %g", known[i].what,
+				   found.t_nol);
+		cr_expect_float_eq(found.lcd, known[i].lcd, 1e-9, "%s: lcd %g", known[i].what,
+				   found.lcd);
+		cr_expect_float_eq(found.part[known[i].longest], found.t_ol, 1e-9, "%s: %s",
+				   known[i].what, in_core_part_name(known[i].longest));
+		cr_expect_eq(found.unknown, 0, "%s: %g", known[i].what, found.unknown);
+	}
+	core_facts_deinit(&facts);
+}
+
+/* Four turns of four instructions are a twelfth of 192: as many entries run beside each other. */
+Test(in_core, a_loop_that_is_left_soon_overlaps_with_what_comes_behind_it)
+{
+	struct core_facts facts = made_up();
+	const struct in_core found = in_core_of(&facts, known[0].code, known[0].size, TURNS / 4);
+	cr_expect_float_eq(found.lcd, 4, 1e-9);
+	cr_expect_float_eq(found.part[IN_CORE_CHAIN], 4 * 16 / 192.0, 1e-9, "%g",
+			   found.part[IN_CORE_CHAIN]);
+	cr_expect_float_eq(found.t_ol, 1, 1e-9);
+	core_facts_deinit(&facts);
+}
+
+Test(in_core, what_is_not_known_is_said)
+{
+	struct core_facts none = {0}, facts = made_up();
+	const struct in_core nothing = in_core_of(&none, known[0].code, known[0].size, 1);
+	cr_expect_eq(nothing.unknown, 1);
+	cr_expect_eq(nothing.t_ol, 0);
+	/* vfmadd231pd ymm0,ymm1,[rdi]; add rdi,32; dec rcx; jnz */
+	const struct in_core one =
+		in_core_of(&facts, "\xc4\xe2\xf5\xb8\x07\x48\x83\xc7\x20\x48\xff\xc9\x75\xf2", 14,
+			   1);
+	cr_expect_float_eq(one.unknown, 0.25, 1e-9);
+	cr_expect_float_eq(one.lcd, 4, 1e-9);
+	core_facts_deinit(&facts);
+}
+
+Test(in_core, facts_are_read_from_the_profile)
+{
+	struct profile *profile = profile_create();
+	struct core_facts facts = made_up(), read;
+	assert_ok(in_core_facts(profile, &read));
+	cr_expect(!core_facts_known(&read), "profiles of older versions have none");
+	profile_set_fact(profile, "core_facts", "%s", "{\"forms\": 7}");
+	assert_ok(in_core_facts(profile, &read));
+	cr_expect(!core_facts_known(&read));
+	json_t *json = core_facts_to_json(&facts);
+	char *text = json_dumps(json, JSON_COMPACT);
+	profile_set_fact(profile, "core_facts", "%s", text);
+	assert_ok(in_core_facts(profile, &read));
+	cr_expect_eq(read.n_forms, facts.n_forms);
+	core_facts_deinit(&read);
+	core_facts_deinit(&facts);
+	free(text);
+	json_decref(json);
+	profile_destroy(profile);
+}

@@ -183,6 +183,12 @@ static double address_cycles(struct form_measure *measure)
 	return mixed > 1.15 * alone ? mixed / 3 : 0;
 }
 
+/* A little below 0 is noise, where a load takes the value from a register.  NAN stays. */
+static double at_least_0(double cycles)
+{
+	return cycles < 0 ? 0 : cycles;
+}
+
 static void measure_core(struct form_measure *measure, struct core_facts *facts)
 {
 	const double looks[] = {taken(measure), taken(measure), taken(measure)};
@@ -190,8 +196,8 @@ static void measure_core(struct form_measure *measure, struct core_facts *facts)
 	facts->load[0] = load_general(measure);
 	facts->load[1] = load_vector(measure);
 	for (int vector = 0; vector < 2; vector++) {
-		facts->forward[vector] = forward_moving(measure, vector);
-		facts->forward_still[vector] = forward_still(measure, vector);
+		facts->forward[vector] = at_least_0(forward_moving(measure, vector));
+		facts->forward_still[vector] = at_least_0(forward_still(measure, vector));
 	}
 	facts->address = address_cycles(measure);
 	facts->dividers_apart = dividers_apart(measure);

@@ -191,6 +191,7 @@ static void add_loop(struct reader *reader, uint32_t loop)
 	const struct flow_graph *graph = code->graph;
 	const double turns = (double)code->function->loops[loop].turns;
 	const double slot = slot_cycles(reader->facts, code->profile);
+	const double each_taken = reader->facts->taken > 0 ? reader->facts->taken : 1;
 	for (uint32_t i = 0; i < graph->n_nodes; i++) {
 		const struct flow_node *node = &graph->nodes[i];
 		if (node->n <= 0 || !is_within(code->function, node->loop, loop))
@@ -198,7 +199,7 @@ static void add_loop(struct reader *reader, uint32_t loop)
 		const double weight = (double)node->n / turns;
 		const struct dataflow *flow = dataflow_at(code, i);
 		reader->sums.instructions += weight;
-		reader->sums.taken += (double)times_taken(code, i) / turns * reader->facts->taken;
+		reader->sums.taken += (double)times_taken(code, i) / turns * each_taken;
 		if (!flow) {
 			reader->sums.unknown += weight;
 			continue;
@@ -270,12 +271,15 @@ static void set_steps(const struct reader *reader, struct way *way, size_t n)
 		const struct flow_node *node = &reader->code->graph->nodes[way->nodes[i]];
 		const struct dataflow *flow = &way->flows[i];
 		const bool vector = flow->parts.load > ACCESS_GENERAL;
+		/* what did not repeat when it was measured is the least that is known of others */
+		const double load = isnan(facts->load[vector]) ? LOAD_LATENCY : facts->load[vector];
 		const double *forward =
 			is_still(way, &flow->memory) ? facts->forward_still : facts->forward;
-		way->steps[i] = (struct recurrence_step){.flow = flow,
-							 .end = node->offset + node->length,
-							 .load = ticks(facts->load[vector]),
-							 .forward = ticks(forward[vector])};
+		way->steps[i] = (struct recurrence_step){
+			.flow = flow,
+			.end = node->offset + node->length,
+			.load = ticks(load),
+			.forward = ticks(isnan(forward[vector]) ? load : forward[vector])};
 		set_latencies(facts, flow, way->steps[i].latency);
 	}
 }

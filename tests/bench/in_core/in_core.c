@@ -2,12 +2,14 @@
  * predicted from their code by report/ecm/in_core.h, from the facts that are measured on it.
  *
  *     in_core [name]      prints a table; the last line has median and worst error
+ *     in_core FILE.rfp    prints what the model says of the loops that a profile has
  */
 #include "report/ecm/in_core.h"
 #include "base/array.h"
 #include "machine/core/core_measure.h"
 #include "machine/kernels/clock_kernels.h"
 #include "machine/topology/cpu_features.h"
+#include "report/ecm/function_code.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,8 +168,61 @@ static const struct loop *end_of_loops(void)
 	return cpu_has(CPU_AVX2 | CPU_FMA) ? in_core_loops_avx_end : in_core_loops_end;
 }
 
+/* ---- a profile ---- */
+
+#define HOT_TURNS 100000 /* of loops that are shown */
+
+static void print_loops(const struct core_facts *facts, const struct function_code *all,
+			struct insn_cache *insns, uint32_t row)
+{
+	const struct profile_function *of = &all->profile->functions[row];
+	struct flow_graph graph = {0};
+	struct model_function function = {.time_ns = 1};
+	if (function_code_graph(all, row, &graph, &function))
+		exit(1);
+	const struct in_core_code code = {all->profile, insns, &graph, of, &function};
+	for (uint32_t i = 0; i < function.n_loops; i++) {
+		const struct model_loop *loop = &function.loops[i];
+		struct in_core found;
+		if (loop->turns < HOT_TURNS || in_core_of_loop(facts, &code, i, &found))
+			continue;
+		printf("%-40.40s %6llx %12lld turns, %10lld entries: OL %.2f nOL %.2f chain %.2f "
+		       "(%.0f %% unknown), %s\n",
+		       of->name, (unsigned long long)loop->header, (long long)loop->turns,
+		       (long long)loop->entries, found.t_ol, found.t_nol, found.lcd,
+		       100 * found.unknown, in_core_part_name(longest(&found)));
+	}
+	free(function.loops);
+	flow_graph_clear(&graph);
+	flow_graph_deinit(&graph);
+}
+
+static int print_profile(const char *path)
+{
+	struct profile *profile = NULL;
+	struct core_facts facts;
+	struct function_code all;
+	struct insn_cache *insns = insn_cache_create();
+	struct rf_error *error = profile_load(path, &profile);
+	error = error ?: in_core_facts(profile, &facts) ?: function_code_init(profile, &all);
+	if (error) {
+		rf_error_print(error, stderr);
+		return 1;
+	}
+	for (uint32_t i = 0; i < profile->n_functions; i++)
+		print_loops(&facts, &all, insns, i);
+	function_code_deinit(&all);
+	core_facts_deinit(&facts);
+	insn_cache_destroy(insns);
+	profile_destroy(profile);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && strstr(argv[1], ".rfp"))
+		return print_profile(argv[1]);
+
 	struct core_facts facts;
 	double errors[256];
 	size_t n = 0;

@@ -3,6 +3,7 @@
  */
 #include "base/array.h"
 #include "machine/data/core_json.h"
+#include "report/ecm/function_code.h"
 #include "report/ecm/in_core.h"
 #include "tests/unit/assert_ok.h"
 
@@ -175,5 +176,42 @@ Test(in_core, facts_are_read_from_the_profile)
 	core_facts_deinit(&facts);
 	free(text);
 	json_decref(json);
+	profile_destroy(profile);
+}
+
+/* Two functions in one module: 0 add rax,1; 4 dec rcx; 7 jnz 0; the second the same at 0x20. */
+Test(in_core, code_of_a_function_is_found_in_the_profile)
+{
+	static const char code[] = "\x48\x83\xc0\x01\x48\xff\xc9\x75\xf7";
+	struct profile *profile = profile_create();
+	struct function_code all;
+	const uint32_t module = profile_module(profile, "/x", "");
+	for (uint32_t i = 0; i < 3; i++) { /* the last was never executed */
+		struct profile_function row = {module,      0x20 * i,   0x20 * i + 9,
+					       strdup("f"), strdup(""), 0};
+		struct profile_block block = {module, 0x20 * i, 9, memcpy(malloc(9), code, 9)};
+		const struct profile_count count = {i, 0, TURNS * (i + 1)};
+		cr_assert(rf_array_push(profile->functions, profile->n_functions,
+					profile->cap_functions, row));
+		cr_assert(rf_array_push(profile->blocks, profile->n_blocks, profile->cap_blocks,
+					block));
+		if (i < 2)
+			cr_assert(rf_array_push(profile->counts, profile->n_counts,
+						profile->cap_counts, count));
+	}
+	assert_ok(function_code_init(profile, &all));
+	for (uint32_t i = 0; i < 3; i++) {
+		struct flow_graph graph = {0};
+		struct model_function function = {.time_ns = 1};
+		assert_ok(function_code_graph(&all, i, &graph, &function));
+		cr_assert_eq(function.n_loops, i < 2);
+		if (i < 2) {
+			cr_expect_eq(function.loops[0].turns, TURNS * (i + 1));
+			cr_expect_eq(function.loops[0].header, 0x20 * i);
+		}
+		free(function.loops);
+		flow_graph_deinit(&graph);
+	}
+	function_code_deinit(&all);
 	profile_destroy(profile);
 }

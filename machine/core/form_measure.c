@@ -213,21 +213,26 @@ bool form_measure(struct form_measure *measure, struct insn_form form, struct fo
 
 /* ---- the machine ---- */
 
+void form_measure_probes(struct form_measure *measure)
+{
+	for (int i = 0; i < CORE_PROBES; i++)
+		if (measure->probes[i].mnemonic)
+			row_of(measure, (enum core_probe)i, FORM_MOST_PROBES);
+}
+
 bool form_measure_init(struct form_measure *measure)
 {
 	*measure = (struct form_measure){.timed = timed_code_create()};
 	if (!measure->timed)
 		return false;
 	for (int i = 0; i < CORE_PROBES; i++) {
-		const enum core_probe probe = (enum core_probe)i;
+		const char *name = core_probe_form((enum core_probe)i, cpu_has(CPU_AVX));
 		struct insn_form form;
 		struct form_shape shape;
-		if (!form_find(core_probe_form(probe, cpu_has(CPU_AVX)), &form) ||
-		    !form_shape_of(form, &shape))
-			continue;
-		measure->probes[i] = form;
-		row_of(measure, probe, FORM_MOST_PROBES);
+		if (form_find(name, &form) && form_shape_of(form, &shape))
+			measure->probes[i] = form;
 	}
+	form_measure_probes(measure);
 	form_measure_ways(measure);
 	if (form_probe_cycles(measure, PROBE_SLOT) > 0)
 		return true;

@@ -18,6 +18,8 @@ struct form_measure {
 
 /* False: nothing can be measured here. */
 bool form_measure_init(struct form_measure *measure);
+/* Times the probes that have no time: all of them where probe_rows was set to 0. */
+void form_measure_probes(struct form_measure *measure);
 void form_measure_deinit(struct form_measure *measure);
 
 /* Fills *out; false: the form cannot be executed here (form_shape_of), or its throughput did not

@@ -12,7 +12,7 @@
 #include <x86intrin.h>
 
 #define CODE_BYTES (TIMED_CODE_MOST + 8192)
-#define TARGET_TICKS 6000 /* of the time stamp counter: some 2 µs, and three times that */
+#define TARGET_TICKS 4500 /* of the time stamp counter: some 2 µs, and three times that */
 #define BATCHES 24        /* at most */
 #define BATCH 5           /* runs of which the fastest is taken */
 #define WITHIN 1.01       /* two batches agree */

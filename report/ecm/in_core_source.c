@@ -114,13 +114,3 @@ bool ecm_in_core(const struct profile *profile, const struct model_function *f, 
 	in_core->t_nol = fmax(0, loads_and_stores(profile, &own) / own.turns);
 	return true;
 }
-
-const char *in_core_part_name(enum in_core_part part)
-{
-	static const char *const names[IN_CORE_PARTS] = {
-		[IN_CORE_ISSUE] = "instructions",   [IN_CORE_UNITS] = "execution units",
-		[IN_CORE_DIVIDER] = "divisions",    [IN_CORE_TAKEN] = "taken branches",
-		[IN_CORE_CHAIN] = "chain of turns",
-	};
-	return names[part];
-}

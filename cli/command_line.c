@@ -1,11 +1,15 @@
-/* Gives the table of options to popt, which reads the command line and writes --help, and checks
- * what the options were given. */
+/* Gives the table of options to popt, which reads the command line, and checks what the options
+ * were given. */
 #include "cli/command_line.h"
+
+#include "cli/commands.h"
+#include "cli/nearest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define HINT "rfprof --help lists the options"
+#define HINT "see rfprof --help"
 
 struct rf_error *usage_error(const char *what, const char *word)
 {
@@ -40,23 +44,13 @@ static struct poptOption popt_row(struct command_line *line, enum option_id id)
 				   option->argument};
 }
 
-/* Options of one command, then those of the report, which several have, then --help. */
-static void make_tables(struct command_line *line, enum command_id command)
+static void make_table(struct command_line *line, enum command_id command)
 {
-	static struct poptOption help[] = {POPT_AUTOHELP POPT_TABLEEND};
-	size_t n_own = 0, n_shared = 0;
-	for (enum option_id id = 0; id < N_OPTIONS; id++) {
-		if (!option_belongs(&option_rows[id], command))
-			continue;
-		if (option_rows[id].commands == 1u << command)
-			line->own[n_own++] = popt_row(line, id);
-		else
-			line->shared[n_shared++] = popt_row(line, id);
-	}
-	if (n_shared)
-		line->own[n_own++] = (struct poptOption){
-			NULL, 0, POPT_ARG_INCLUDE_TABLE, line->shared, 0, "The report:", NULL};
-	line->own[n_own] = help[0];
+	size_t n = 0;
+	for (enum option_id id = 0; id < N_OPTIONS; id++)
+		if (option_belongs(&option_rows[id], command))
+			line->table[n++] = popt_row(line, id);
+	line->table[n] = (struct poptOption)POPT_TABLEEND;
 }
 
 /* ---- what was given ---- */
@@ -72,17 +66,43 @@ static struct rf_error *check_number(const struct option *option, int value)
 			       option->least);
 }
 
-/* "--color takes auto, always or never" */
+/* "x: --color takes auto, always or never" */
 static struct rf_error *refuse_word(const struct option *option, const char *text)
 {
-	char what[256];
+	char what[256], hint[128];
+	struct nearest nearest = nearest_to(text);
 	int length = snprintf(what, sizeof(what), "--%s takes ", option->name);
 	for (const struct rf_word *row = option->words; row->word; row++)
 		length += snprintf(what + length, sizeof(what) - (size_t)length, "%s%s", row->word,
 				   !row[1].word  ? ""
 				   : row[2].word ? ", "
 						 : " or ");
-	return usage_error(what, text);
+	for (const struct rf_word *row = option->words; row->word; row++)
+		nearest_offer(&nearest, row->word);
+	if (!nearest.word)
+		return usage_error(what, text);
+	snprintf(hint, sizeof(hint), "did you mean %s? " HINT, nearest.word);
+	return rf_error_create(RF_EINPUT, hint, "%s: %s", text, what);
+}
+
+/* An option that the command has not got: one of another command, or a mistyped one. */
+static struct rf_error *refuse_option(enum command_id command, const char *written)
+{
+	const char *name = written + strspn(written, "-");
+	struct nearest nearest = nearest_to(name);
+	char hint[128] = HINT;
+	for (enum option_id id = 0; id < N_OPTIONS; id++) {
+		const struct option *option = &option_rows[id];
+		if (option_belongs(option, command))
+			nearest_offer(&nearest, option->name);
+		else if (strlen(option->name) == nearest.length &&
+			 strncmp(option->name, name, nearest.length) == 0)
+			snprintf(hint, sizeof(hint), "it is an option of %s; " HINT,
+				 command_rows[__builtin_ctz(option->commands)].title);
+	}
+	if (nearest.word)
+		snprintf(hint, sizeof(hint), "did you mean --%s? " HINT, nearest.word);
+	return rf_error_create(RF_EINPUT, hint, "%s: %s", written, poptStrerror(POPT_ERROR_BADOPT));
 }
 
 static struct rf_error *check(struct command_line *line, enum option_id id)
@@ -108,25 +128,26 @@ static void free_earlier(struct command_line *line, enum option_id id, char **ea
 	*earlier = *(char **)target(line, id);
 }
 
-struct rf_error *command_line_read(struct command_line *line, enum command_id command,
-				   const char *arguments, int argc, const char **argv)
+struct rf_error *command_line_read(struct command_line *line, enum command_id command, int argc,
+				   const char **argv)
 {
 	static const char *none[] = {NULL};
 	bool given[N_OPTIONS] = {0};
 	char *texts[N_OPTIONS] = {0};
 	int row;
 	*line = (struct command_line){.words = none};
-	make_tables(line, command);
+	make_table(line, command);
 	/* what follows PROGRAM is the program's */
-	line->context = poptGetContext(argv[0], argc, argv, line->own,
+	line->context = poptGetContext(argv[0], argc, argv, line->table,
 				       command == COMMAND_run ? POPT_CONTEXT_POSIXMEHARDER : 0);
 	if (!line->context)
 		return rf_error_no_memory();
-	poptSetOtherOptionHelp(line->context, arguments);
 	while ((row = poptGetNextOpt(line->context)) > 0) {
 		given[row - 1] = true;
 		free_earlier(line, (enum option_id)row - 1, &texts[row - 1]);
 	}
+	if (row == POPT_ERROR_BADOPT)
+		return refuse_option(command, poptBadOption(line->context, POPT_BADOPTION_NOALIAS));
 	if (row < -1)
 		return usage_error(poptStrerror(row),
 				   poptBadOption(line->context, POPT_BADOPTION_NOALIAS));

@@ -11,15 +11,15 @@ struct command_line {
 	const char **words; /* what follows the options, NULL at the end; never NULL */
 	/* memory of the above */
 	char *texts[N_OPTIONS]; /* of words, before they are looked up */
-	struct poptOption own[N_OPTIONS + 3], shared[N_OPTIONS + 1];
+	struct poptOption table[N_OPTIONS + 1];
 	poptContext context;
 };
 
-/* Reads argv[0 … argc-1] for a command; argv[0] is what --help calls it, `arguments` what it says
- * behind.  RF_EINPUT: an option that is not known, or that has not what it takes.  --help and
- * --usage end the process.  To be freed by command_line_deinit, after an error, too. */
-struct rf_error *command_line_read(struct command_line *line, enum command_id command,
-				   const char *arguments, int argc, const char **argv);
+/* Reads argv[1 … argc-1] for a command.  RF_EINPUT: an option that is not known, or that has not
+ * what it takes; the hint says what may have been meant.  To be freed by command_line_deinit, after
+ * an error, too. */
+struct rf_error *command_line_read(struct command_line *line, enum command_id command, int argc,
+				   const char **argv);
 void command_line_deinit(struct command_line *line);
 
 /* RF_EINPUT that says what is wrong with a word of the command line, and points to --help. */

@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "cache/geometry_machine.h"
 #include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/nearest.h"
 #include "cli/open_page.h"
 #include "cli/output_file.h"
 #include "cli/report_request.h"
@@ -190,10 +192,29 @@ static struct rf_error *end_without_report(const struct run *run, struct rf_erro
 	return NULL;
 }
 
+/* There is no such program; perhaps a command was meant.  Takes the error. */
+static struct rf_error *suggest_command(const char *word, struct rf_error *error)
+{
+	struct nearest nearest = nearest_to(word);
+	char hint[128];
+	for (enum command_id id = 0; id < N_COMMANDS; id++)
+		if (command_rows[id].word)
+			nearest_offer(&nearest, command_rows[id].word);
+	if (!nearest.word || strchr(word, '/'))
+		return error;
+	snprintf(hint, sizeof(hint), "did you mean rfprof %s? Else give a path such as ./program",
+		 nearest.word);
+	struct rf_error *better = rf_error_create(error->code, hint, "%s", error->message);
+	rf_error_destroy(error);
+	return better;
+}
+
 static struct rf_error *run_and_report(struct request *request, int *status)
 {
 	struct run *run = NULL;
 	struct rf_error *error = run_create(&request->run, &run);
+	if (error && error->code == RF_EINPUT)
+		error = suggest_command(request->run.argv[0], error);
 	if (!error)
 		error = check_output(request, run->name);
 	if (!error)

@@ -1,7 +1,7 @@
 """Writes what is made from the table of options to standard output: generate.py OPTIONS man PAGE | bash | zsh | fish
 
 OPTIONS is the output of options_json.  `man` copies a man page and writes anew what stands between a line
-`.\\" options of COMMAND` (run, report, machine, diff, doctor) and the next line `.\\" end of options`.  The
+`.\\" options of COMMAND` (by its id) and the next line `.\\" end of options`.  The
 others are files with which shells complete the command line of rfprof: commands, options, the words that options take, names of
 files, and programs.
 """
@@ -49,8 +49,8 @@ def man_option(option):
 
 
 def told_of(command):
-    """Of `rfprof report` those that `rfprof PROGRAM` has not got: its section says that the others are the same."""
-    return [option for option in options_of(command) if command["id"] != "report" or "run" not in option["commands"]]
+    """Of the other commands those that `rfprof PROGRAM` has not got: its section tells of the others, too."""
+    return [option for option in options_of(command) if command["id"] == "run" or "run" not in option["commands"]]
 
 
 def man(page):
@@ -69,11 +69,16 @@ def words_between(between):
     return between.join(command["word"] for command in commands if command["word"])
 
 
+def ids():
+    """What `rfprof help` takes."""
+    return " ".join(command["id"] for command in commands)
+
+
 def bash():
     names, values = "", ""
     for command in commands:
         offered = "".join(f' --{option["name"]}{"=" if option["argument"] else ""}' for option in options_of(command))
-        names += f"\t{command['id']}) options='--help --usage{offered}' ;;\n"
+        names += f"\t{command['id']}) options='{offered[1:]}' ;;\n"
         for option in options_of(command):
             if option["argument"]:
                 letter = f" | {command['id']}-{option['letter']}" if option["letter"] else ""
@@ -133,12 +138,13 @@ _rfprof()
 		run) COMPREPLY=($(compgen -c -- "$word"))
 			[ "$COMP_CWORD" -gt 1 ] || COMPREPLY+=($(compgen -W '@WORDS@' -- "$word")) ;;
 		report | diff) COMPREPLY=($(compgen -f -X '!*.rfp' -- "$word")) ;;
+		help) COMPREPLY=($(compgen -W '@COMMANDS@' -- "$word")) ;;
 		esac ;;
 	esac
 }
 complete -o bashdefault -o default -F _rfprof rfprof
 """.replace("@NAMES@", names).replace("@VALUES@", values).replace("@PATTERN@", words_between(" | ")) \
-   .replace("@WORDS@", words_between(" "))
+   .replace("@WORDS@", words_between(" ")).replace("@COMMANDS@", ids())
 
 
 def zsh_option(option):
@@ -157,6 +163,7 @@ def zsh():
     rest = {
         "report": """ \\\n\t\t'1:profile:_files -g "*.rfp"'""",
         "diff": """ \\\n\t\t'*:profile:_files -g "*.rfp"'""",
+        "help": f" \\\n\t\t'1:command:({ids()})'",
         "run": """ \\\n\t\t'1:program:_rfprof_program' '*::arguments:_normal'""",
     }
     listed = "".join(f"\t\t'{command['word']}:{command['summary']}'\n" for command in commands if command["word"])
@@ -208,7 +215,7 @@ end
 
 """ + "".join(f"complete -c rfprof -n 'test (count (commandline -opc)) -eq 1' -a {command['word']} "
               f"-d '{command['summary']}'\n" for command in commands if command["word"]) \
-        + "".join(fish_option(command, option) for command in commands for option in options_of(command))
+        + f"complete -c rfprof -n 'test (__rfprof_command) = help' -x -a '{ids()}'\n" + "".join(fish_option(command, option) for command in commands for option in options_of(command))
 
 
 with open(sys.argv[1], encoding="utf-8") as table:

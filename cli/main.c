@@ -3,6 +3,8 @@
 #include "base/thread.h"
 #include "cli/command.h"
 #include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/help.h"
 #include "tracer/launch/launch.h"
 
 #include <pthread.h>
@@ -13,39 +15,29 @@
 
 enum { EXIT_TROUBLE = 2 }; /* rfprof's own failures */
 
-static const struct command {
-	enum command_id id;
-	const char *word; /* NULL: rfprof PROGRAM, the last row */
-	const char *help_name, *arguments;
-	command_fn *carry_out;
-} commands[] = {
-#define COMMAND(id, function, word, arguments, summary)                                         \
-	{COMMAND_##id, word, COMMAND_##id == COMMAND_run ? "rfprof" : "rfprof " #id, arguments, \
-	 function},
+static command_fn *const functions[N_COMMANDS] = {
+#define COMMAND(id, function, word, arguments, summary) [COMMAND_##id] = function,
 #include "cli/commands.def"
 #undef COMMAND
 };
-
-static const struct command *find_command(const char *word)
-{
-	const struct command *command = commands;
-	while (command->word && (!word || strcmp(word, command->word) != 0))
-		command++;
-	return command;
-}
 
 /* Carries out the command line, and ends as it asks; else the status of rfprof's own failures. */
 static int carry_out(int argc, char **argv)
 {
 	struct command_line line;
 	int status = 0;
-	const struct command *command = find_command(argc > 1 ? argv[1] : NULL);
-	const int shift = command->word ? 1 : 0;
-	argv[shift] = (char *)command->help_name;
-	struct rf_error *error = command_line_read(&line, command->id, command->arguments,
-						   argc - shift, (const char **)argv + shift);
-	if (!error)
-		error = command->carry_out(&line.options, line.words, &status);
+	if (argc < 2) {
+		help_examples(stderr);
+		return EXIT_TROUBLE;
+	}
+	const enum command_id id = command_find(argv[1]);
+	const int shift = command_rows[id].word ? 1 : 0;
+	struct rf_error *error =
+		command_line_read(&line, id, argc - shift, (const char **)argv + shift);
+	if (!error && line.options.help)
+		error = help_write(id, line.options.verbose, stdout);
+	else if (!error)
+		error = functions[id](&line.options, line.words, &status);
 	command_line_deinit(&line);
 	if (!error)
 		launch_end_like(status);

@@ -6,11 +6,14 @@
 #include "tracer/pmu/choice.h"
 #include "tracer/run/run_options.h"
 
-#define RUN 1u << COMMAND_run
-#define REPORT 1u << COMMAND_report
-#define MACHINE 1u << COMMAND_machine
-#define DIFF 1u << COMMAND_diff
-#define DOCTOR 1u << COMMAND_doctor
+#define RUN (1u << COMMAND_run)
+#define REPORT (1u << COMMAND_report)
+#define MACHINE (1u << COMMAND_machine)
+#define DIFF (1u << COMMAND_diff)
+#define DOCTOR (1u << COMMAND_doctor)
+
+#define ALL ((1u << N_COMMANDS) - 1)
+#define FIRST (1u << N_COMMANDS)
 
 #define VALUE(id) offsetof(struct options, id)
 
@@ -35,4 +38,14 @@ const struct option option_rows[N_OPTIONS] = {
 bool option_belongs(const struct option *option, enum command_id command)
 {
 	return option->commands & 1u << command;
+}
+
+bool option_is_first(const struct option *option)
+{
+	return option->commands & FIRST;
+}
+
+bool option_is_shared(const struct option *option)
+{
+	return (option->commands & ALL) == (RUN | REPORT);
 }

@@ -52,7 +52,7 @@ enum option_kind {
 /* One row of cli/options.def. */
 struct option {
 	enum option_kind kind;
-	unsigned commands; /* bits 1 << COMMAND_… */
+	unsigned commands; /* bits 1 << COMMAND_…, and one that --help shows it at once */
 	const char *name;
 	char letter;          /* 0: none */
 	const char *argument; /* NULL: a flag */
@@ -66,3 +66,7 @@ extern const struct option option_rows[N_OPTIONS];
 
 /* Whether a command has an option. */
 bool option_belongs(const struct option *option, enum command_id command);
+/* Whether --help shows it at once. */
+bool option_is_first(const struct option *option);
+/* Whether `rfprof PROGRAM` and `rfprof report` both have it, and no other command. */
+bool option_is_shared(const struct option *option);

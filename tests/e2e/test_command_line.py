@@ -1,4 +1,5 @@
-"""What is made from the table of options (cli/options.def): help, the man page, completion in shells."""
+"""The command line: help, what is suggested, the man page, completion in shells; made from the table of options
+(cli/options.def)."""
 
 import os
 import re
@@ -7,9 +8,10 @@ import sys
 
 import pytest
 
-from harness import SOURCE, text
+from harness import SOURCE, named, text
 
-COMMANDS = ["run", "report", "diff", "machine", "doctor"]
+COMMANDS = ["run", "report", "diff", "machine", "doctor", "help"]
+OF_ALL = {"--help"}  # options of every command
 MAN_PAGE = os.path.join(SOURCE, "docs", "rfprof.1")
 
 
@@ -21,23 +23,93 @@ def generated(t, *arguments):
 
 
 def options_in_help(t, command):
-    result = t.rfprof(*([] if command == "run" else [command]), "--help")
+    result = t.rfprof("help", command)
     assert result.status == 0 and result.stderr == b"", str(result)
-    return set(re.findall(r"^ .{4} (--[\w-]+)", result.stdout.decode(), re.M)) - {"--help", "--usage"}
+    return set(re.findall(r"^ .{4} (--[\w-]+)", result.stdout.decode(), re.M))
 
+
+# ---- help ----
+
+def test_alone_it_shows_five_examples(t):
+    result = t.rfprof()
+    examples = re.findall(r"^  (rfprof .*?)   ", result.stderr.decode(), re.M)
+    assert result.status == 2 and result.stdout == b"" and len(examples) == 5, str(result)
+    assert "--help" in result.stderr.decode(), str(result)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_a_screen(t, command):
+    words = [] if command == "run" else [command]
+    result, short = t.rfprof(*words, "--help"), t.rfprof(*words, "-h")
+    lines = result.stdout.decode().splitlines()
+    assert result.status == 0 and result.stderr == b"" and lines[0].startswith("Usage: rfprof"), str(result)
+    assert len(lines) < 24 and max(map(len, lines)) < 80, str(result)
+    assert short.stdout == result.stdout, str(short)
+
+
+def test_help_lists_the_commands(t):
+    result = t.rfprof("--help")
+    for command in COMMANDS[1:]:
+        assert re.search(rf"^  {command} +\w", result.stdout.decode(), re.M), f"no {command}\n{result}"
+    assert t.rfprof("help").stdout == result.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_command_is_all_of_it(t, command):
+    """Each option of --help, and those that it leaves out; --help -v is the same."""
+    words = [] if command == "run" else [command]
+    first = set(re.findall(r"^ .{4} (--[\w-]+)", t.rfprof(*words, "--help").stdout.decode(), re.M))
+    assert "--help" in first and first <= options_in_help(t, command)
+    if command in ("run", "report"):
+        assert t.rfprof(*words, "--help", "-v").stdout == t.rfprof("help", command).stdout
+
+
+def test_version(t):
+    said = t.rfprof("-V")
+    assert said.status == 0 and re.fullmatch(rb"rfprof \d+\.\d+\.\d+\n", said.stdout), str(said)
+    assert t.rfprof("--version").stdout == said.stdout
+
+
+MISTYPED = {
+    "command": (["reprot"], "did you mean rfprof report?"),
+    "command_cut_short": (["mach"], "did you mean rfprof machine?"),
+    "command_of_help": (["help", "docter"], "did you mean rfprof help doctor?"),
+    "option": (["--trafic=trace", "/bin/true"], "did you mean --traffic?"),
+    "option_with_letters_swapped": (["report", "--levles"], "did you mean --levels?"),
+    "option_cut_short": (["--debug", "/bin/true"], "did you mean --debuginfod?"),
+    "value": (["--traffic=trac", "/bin/true"], "did you mean trace?"),
+    "value_in_any_case": (["report", "--sort", "TIME"], "did you mean time?"),
+    "option_of_another_command": (["report", "--once"], "it is an option of rfprof;"),
+    "option_of_a_later_command": (["doctor", "--refresh"], "it is an option of rfprof machine;"),
+}
+
+
+@pytest.mark.parametrize("words, expected", named(MISTYPED))
+def test_what_may_have_been_meant(t, words, expected):
+    said = t.rfprof(*words)
+    assert said.status == 2 and said.stdout == b"" and expected in said.stderr.decode(), str(said)
+
+
+@pytest.mark.parametrize("words", named({"program": ["zyxwv"], "option": ["--zyxwv", "/bin/true"], "value": ["--sort=zyxwv", "/bin/true"]}))
+def test_nothing_is_suggested_that_is_far(t, words):
+    said = t.rfprof(*words)
+    assert said.status == 2 and b"zyxwv" in said.stderr and b"mean" not in said.stderr, str(said)
+
+
+# ---- the man page ----
 
 def test_man_page_is_made_from_the_table(t):
     """Else: ninja -C build man"""
     assert generated(t, "man", MAN_PAGE) == text(MAN_PAGE)
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "report"])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("report", "help")])
 def test_man_page_has_the_options_of_help(t, command):
-    """The report's stand with those of `rfprof PROGRAM`."""
+    """The report's, and those of all commands, stand with those of `rfprof PROGRAM`."""
     section = text(MAN_PAGE).split(f'.\\" options of {command}\n')[1].split('.\\" end of options')[0]
     heads = [line for line in section.splitlines() if re.match(r"\.B[IR]? ", line)]
     names = {re.search(r"\\-\\-[\w\\-]+", head)[0].replace("\\", "") for head in heads}
-    assert names == options_in_help(t, command)
+    assert names == options_in_help(t, command) - (set() if command == "run" else OF_ALL)
 
 
 def test_man_page_is_well_formed(t):
@@ -82,11 +154,12 @@ BASH = {
     "option": (["--sam"], {"--sampler="}),
     "flag": (["report", "--lev"], {"--level=", "--levels"}),
     "of_another_command": (["report", "--sam"], set()),
+    "command_of_help": (["help", "ma"], {"machine"}),
     "word": (["report", "--sort", "=", "f"], {"flops"}),
     "all_words": (["report", "--sort", "="], {"headroom", "distance", "time", "flops", "bytes", "name"}),
     "word_without_equals_sign": (["--work", "b"], {"both"}),
     "word_after_options": (["-q", "--top", "=", "3", "--once", "--sampler", "="], {"auto", "perf", "timer"}),
-    "of_diff": (["diff", "--"], {"--help", "--usage", "--top=", "--fail-on=", "--svg=", "--json=", "--output="}),
+    "of_diff": (["diff", "--"], {"--help", "--top=", "--fail-on=", "--svg=", "--json=", "--output="}),
     "the_program's": (["./app", "--so"], set()),
     "the_program's_after_a_value": (["--top", "3", "./app", "--so"], set()),
 }
@@ -108,7 +181,7 @@ def test_bash_completes_files(t):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_bash_has_the_options_of_help(t, command):
     offered = bash_completions(t, *([] if command == "run" else [command]), "--")
-    assert {word.rstrip("=") for word in offered} - {"--help", "--usage"} == options_in_help(t, command)
+    assert {word.rstrip("=") for word in offered} == options_in_help(t, command)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -83,7 +83,7 @@ def check_usage(result, word):
     "bad_level": (["--level", "L4", "/bin/echo", "ran"], "L4"),
     "bad_direction": (["--direction", "up", "/bin/echo", "ran"], "up"),
     "bad_traffic": (["--traffic", "guess", "/bin/echo", "ran"], "guess"),
-    "no_arguments": ([], "PROGRAM"),
+    "no_program": (["-q"], "program"),
 }))
 def test_bad_usage(t, arguments, word):
     check_usage(t.rfprof(*arguments), word)

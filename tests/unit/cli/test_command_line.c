@@ -13,7 +13,7 @@ Test(options, names_are_told_apart_in_each_command)
 	for (enum option_id a = 0; a < N_OPTIONS; a++)
 		for (enum option_id b = 0; b < a; b++) {
 			const struct option *one = &option_rows[a], *other = &option_rows[b];
-			if (!(one->commands & other->commands))
+			if (!(one->commands & other->commands & ((1u << N_COMMANDS) - 1)))
 				continue;
 			cr_expect_str_neq(one->name, other->name);
 			cr_expect(!one->letter || one->letter != other->letter, "-%c", one->letter);
@@ -76,7 +76,7 @@ static struct reading *read_words(enum command_id command, const char **words)
 	int n = 0;
 	while (words[n])
 		n++;
-	reading->error = command_line_read(&reading->line, command, "ARGUMENTS", n, words);
+	reading->error = command_line_read(&reading->line, command, n, words);
 	return reading;
 }
 

@@ -20,5 +20,7 @@ command_fn diff_command;
 command_fn machine_command;
 /* words: none.  *status: exit 0 where `rfprof PROGRAM` can make a full profile here, else 1. */
 command_fn doctor_command;
+/* words: none. */
+command_fn config_command;
 /* words: none, or a command's; what is told goes to standard output. */
 command_fn help_command;

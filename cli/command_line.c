@@ -44,12 +44,40 @@ static struct poptOption popt_row(struct command_line *line, enum option_id id)
 				   option->argument};
 }
 
+static bool has_option(enum command_id command, const char *name)
+{
+	enum option_id id = 0;
+	while (id < N_OPTIONS && !(option_belongs(&option_rows[id], command) &&
+				   strcmp(option_rows[id].name, name) == 0))
+		id++;
+	return id < N_OPTIONS;
+}
+
+/* What undoes a flag: --no-plot of --plot, --source of --no-source, unless another option is called
+ * so.  poptGetNextOpt gives N_OPTIONS more than for the flag. */
+static bool opposite_row(struct command_line *line, enum command_id command, enum option_id id,
+			 struct poptOption *row)
+{
+	const char *name = option_rows[id].name;
+	const bool negative = strncmp(name, "no-", 3) == 0;
+	char *opposite = line->opposites[id];
+	if (option_rows[id].kind != OPTION_FLAG)
+		return false;
+	snprintf(opposite, OPTION_NAME_SIZE, "%s%s", negative ? "" : "no-",
+		 negative ? name + 3 : name);
+	*row = (struct poptOption){.longName = opposite, .val = (int)(N_OPTIONS + id) + 1};
+	return !has_option(command, opposite);
+}
+
 static void make_table(struct command_line *line, enum command_id command)
 {
 	size_t n = 0;
-	for (enum option_id id = 0; id < N_OPTIONS; id++)
-		if (option_belongs(&option_rows[id], command))
-			line->table[n++] = popt_row(line, id);
+	for (enum option_id id = 0; id < N_OPTIONS; id++) {
+		if (!option_belongs(&option_rows[id], command))
+			continue;
+		line->table[n++] = popt_row(line, id);
+		n += opposite_row(line, command, id, &line->table[n]);
+	}
 	line->table[n] = (struct poptOption)POPT_TABLEEND;
 }
 
@@ -128,13 +156,33 @@ static void free_earlier(struct command_line *line, enum option_id id, char **ea
 	*earlier = *(char **)target(line, id);
 }
 
+/* Takes the options that popt finds, up to the first that is wrong. */
+static struct rf_error *take_options(struct command_line *line, enum command_id command,
+				     poptContext context)
+{
+	char *texts[N_OPTIONS] = {0};
+	int row;
+	while ((row = poptGetNextOpt(context)) > 0) {
+		const bool undone = row > (int)N_OPTIONS;
+		const enum option_id id = (enum option_id)(row - 1) % N_OPTIONS;
+		line->given[id] = true;
+		if (undone)
+			*(int *)target(line, id) = 0;
+		else
+			free_earlier(line, id, &texts[id]);
+	}
+	if (row == POPT_ERROR_BADOPT)
+		return refuse_option(command, poptBadOption(context, POPT_BADOPTION_NOALIAS));
+	if (row < -1)
+		return usage_error(poptStrerror(row),
+				   poptBadOption(context, POPT_BADOPTION_NOALIAS));
+	return NULL;
+}
+
 struct rf_error *command_line_read(struct command_line *line, enum command_id command, int argc,
 				   const char **argv)
 {
 	static const char *none[] = {NULL};
-	bool given[N_OPTIONS] = {0};
-	char *texts[N_OPTIONS] = {0};
-	int row;
 	*line = (struct command_line){.words = none};
 	make_table(line, command);
 	/* what follows PROGRAM is the program's */
@@ -142,20 +190,89 @@ struct rf_error *command_line_read(struct command_line *line, enum command_id co
 				       command == COMMAND_run ? POPT_CONTEXT_POSIXMEHARDER : 0);
 	if (!line->context)
 		return rf_error_no_memory();
-	while ((row = poptGetNextOpt(line->context)) > 0) {
-		given[row - 1] = true;
-		free_earlier(line, (enum option_id)row - 1, &texts[row - 1]);
-	}
-	if (row == POPT_ERROR_BADOPT)
-		return refuse_option(command, poptBadOption(line->context, POPT_BADOPTION_NOALIAS));
-	if (row < -1)
-		return usage_error(poptStrerror(row),
-				   poptBadOption(line->context, POPT_BADOPTION_NOALIAS));
-	if (poptPeekArg(line->context))
+	struct rf_error *error = take_options(line, command, line->context);
+	if (!error && poptPeekArg(line->context))
 		line->words = poptGetArgs(line->context);
-	struct rf_error *error = NULL;
 	for (enum option_id id = 0; id < N_OPTIONS && !error; id++)
-		error = given[id] ? check(line, id) : NULL;
+		error = line->given[id] ? check(line, id) : NULL;
+	return error;
+}
+
+/* ---- what the configuration says ---- */
+
+/* One that is given leaves out the others of its rows. */
+static const enum option_id excluding[][2] = {
+	{OPTION_ID_save, OPTION_ID_no_save},
+	{OPTION_ID_once, OPTION_ID_repeat},
+	{OPTION_ID_once, OPTION_ID_counter},
+};
+
+static bool is_left_out(const struct command_line *line, enum option_id id)
+{
+	bool out = line->given[id];
+	for (size_t i = 0; i < sizeof(excluding) / sizeof(excluding[0]); i++)
+		for (int side = 0; side < 2; side++)
+			out |= excluding[i][side] == id && line->given[excluding[i][!side]];
+	return out;
+}
+
+static struct rf_error *add_flag(const struct config_entry *entry, int *value)
+{
+	static const struct rf_word answers[] = {{"yes", 1}, {"no", 0}, {NULL, 0}};
+	if (rf_word_find(answers, entry->value ?: "yes", value))
+		return NULL;
+	return rf_error_create(RF_EINPUT,
+			       "a section such as [run] says which command's option is meant",
+			       "%s takes yes or no, or stands alone", entry->key);
+}
+
+/* As if the command line had it. */
+static struct rf_error *add_value(struct command_line *line, enum command_id command,
+				  const struct config_entry *entry)
+{
+	char *word = NULL;
+	if (asprintf(&word, "--%s%s%s", entry->key, entry->value ? "=" : "", entry->value ?: "") <
+	    0)
+		return rf_error_no_memory();
+	const char *words[] = {"", word, NULL};
+	poptContext context = poptGetContext(NULL, 2, words, line->table, 0);
+	struct rf_error *error =
+		context ? take_options(line, command, context) : rf_error_no_memory();
+	poptFreeContext(context);
+	free(word);
+	return error;
+}
+
+/* Of an option that may be repeated, all that stand in the file of the last one. */
+static struct rf_error *add_entry(struct command_line *line, enum command_id command,
+				  enum option_id id, const struct config *config,
+				  const struct config_entry *last)
+{
+	const struct option *option = &option_rows[id];
+	const struct config_entry *entry = option->kind == OPTION_LIST ? config->entries : last;
+	struct rf_error *error = NULL;
+	if (option->kind == OPTION_FLAG)
+		return add_flag(entry, target(line, id));
+	for (; entry <= last && !error; entry++)
+		if (entry->path == last->path && config_is_of(entry, command, option))
+			error = add_value(line, command, entry);
+	return error ? error : check(line, id);
+}
+
+struct rf_error *command_line_add(struct command_line *line, enum command_id command,
+				  const struct config *config)
+{
+	struct rf_error *error = NULL;
+	bool out[N_OPTIONS];
+	for (enum option_id id = 0; id < N_OPTIONS; id++)
+		out[id] = is_left_out(line, id);
+	for (enum option_id id = 0; id < N_OPTIONS && !error; id++) {
+		const struct config_entry *entry =
+			out[id] ? NULL : config_find(config, command, &option_rows[id]);
+		error = entry ? add_entry(line, command, id, config, entry) : NULL;
+		if (error)
+			error = config_error(entry, error);
+	}
 	return error;
 }
 

@@ -21,6 +21,20 @@ static command_fn *const functions[N_COMMANDS] = {
 #undef COMMAND
 };
 
+/* What the command line does not say, the configuration does; commands that tell of rfprof alone
+ * ask neither. */
+static struct rf_error *configure(struct command_line *line, enum command_id id)
+{
+	struct config config;
+	if (line->options.no_config || id == COMMAND_help || id == COMMAND_config)
+		return NULL;
+	struct rf_error *error = config_load(&config);
+	if (!error)
+		error = command_line_add(line, id, &config);
+	config_deinit(&config);
+	return error;
+}
+
 /* Carries out the command line, and ends as it asks; else the status of rfprof's own failures. */
 static int carry_out(int argc, char **argv)
 {
@@ -37,7 +51,7 @@ static int carry_out(int argc, char **argv)
 	if (!error && line.options.help)
 		error = help_write(id, line.options.verbose, stdout);
 	else if (!error)
-		error = functions[id](&line.options, line.words, &status);
+		error = configure(&line, id) ?: functions[id](&line.options, line.words, &status);
 	command_line_deinit(&line);
 	if (!error)
 		launch_end_like(status);

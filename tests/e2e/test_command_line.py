@@ -10,8 +10,8 @@ import pytest
 
 from harness import SOURCE, named, text
 
-COMMANDS = ["run", "report", "diff", "machine", "doctor", "help"]
-OF_ALL = {"--help"}  # options of every command
+COMMANDS = ["run", "report", "diff", "machine", "doctor", "config", "help"]
+OF_ALL = {"--help", "--no-config"}  # options of every command
 MAN_PAGE = os.path.join(SOURCE, "docs", "rfprof.1")
 
 
@@ -103,7 +103,7 @@ def test_man_page_is_made_from_the_table(t):
     assert generated(t, "man", MAN_PAGE) == text(MAN_PAGE)
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("report", "help")])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("report", "config", "help")])
 def test_man_page_has_the_options_of_help(t, command):
     """The report's, and those of all commands, stand with those of `rfprof PROGRAM`."""
     section = text(MAN_PAGE).split(f'.\\" options of {command}\n')[1].split('.\\" end of options')[0]
@@ -159,7 +159,7 @@ BASH = {
     "all_words": (["report", "--sort", "="], {"headroom", "distance", "time", "flops", "bytes", "name"}),
     "word_without_equals_sign": (["--work", "b"], {"both"}),
     "word_after_options": (["-q", "--top", "=", "3", "--once", "--sampler", "="], {"auto", "perf", "timer"}),
-    "of_diff": (["diff", "--"], {"--help", "--top=", "--fail-on=", "--svg=", "--json=", "--output="}),
+    "of_diff": (["diff", "--"], {"--help", "--no-config", "--top=", "--fail-on=", "--svg=", "--json=", "--output="}),
     "the_program's": (["./app", "--so"], set()),
     "the_program's_after_a_value": (["--top", "3", "./app", "--so"], set()),
 }

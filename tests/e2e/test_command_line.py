@@ -1,14 +1,21 @@
 """The command line: help, what is suggested, the man page, completion in shells; made from the table of options
 (cli/options.def)."""
 
+import fcntl
 import os
+import pty
 import re
+import select
 import shutil
+import struct
+import subprocess
 import sys
+import termios
+import time
 
 import pytest
 
-from harness import SOURCE, named, text
+from harness import SOURCE, end_group, named, text
 
 COMMANDS = ["run", "report", "diff", "machine", "doctor", "config", "help"]
 OF_ALL = {"--help", "--no-config"}  # options of every command
@@ -191,10 +198,50 @@ def test_shell_can_read_its_file(t, shell):
     assert result.status == 0 and result.stderr == b"", str(result)
 
 
+def zsh_completions(t, directory, line):
+    """What zsh lists for a line, which is typed on a terminal of its own.  The list is told from the line that is
+    shown again below it by a mark in the prompt."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 500, 500, 0, 0))
+    setup = (f"RPS1= fpath=({directory} $fpath) LISTMAX=1000; autoload -Uz compinit; compinit -u -D; "
+             "zstyle ':completion:*' verbose no; unsetopt beep; bindkey '^X' list-choices; PS1='%%''MARK%% '\n")
+    shell = subprocess.Popen(["zsh", "-f", "-i"], cwd=t.work, env=t.environment({"TERM": "dumb", "PS1": "", "COLUMNS": None}),
+                             stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+    os.close(slave)
+
+    def answer(typed, marks):
+        """What is written until the prompt's mark has come that many times."""
+        os.write(master, typed.encode())
+        written, end = "", time.monotonic() + 10
+        while written.count("%MARK%") < marks and time.monotonic() < end:
+            if select.select([master], [], [], 0.2)[0]:
+                written += os.read(master, 65536).decode()
+        return written
+
+    try:
+        answer(setup, 1)
+        return answer(line + "\x18", 1)
+    finally:
+        os.close(master)
+        end_group(shell.pid)
+        shell.wait()
+
+
+def test_zsh_completes(t):
+    need_shell(t, "zsh")
+    with open(os.path.join(t.directory, "_rfprof"), "w", encoding="utf-8") as file:
+        file.write(generated(t, "zsh"))
+    for line, expected in [("rfprof report --lev", {"--level", "--levels"}), ("rfprof --sampler=", {"auto", "perf", "timer"}),
+                           ("rfprof help ", set(COMMANDS)), ("rfprof do", {"doctor"})]:
+        listed = zsh_completions(t, t.directory, line)
+        assert expected <= set(re.findall(r"[\w-]+", listed.replace(line, " "))), listed
+
+
 def test_fish_completes(t):
     need_shell(t, "fish")
     path = completion_file(t, "fish")
     for line, expected in [("rfprof --sampler=", {f"--sampler={word}" for word in ("auto", "perf", "timer")}),
-                           ("rfprof report --lev", {"--level", "--levels"}), ("rfprof doc", {"doctor"})]:
+                           ("rfprof report --lev", {"--level", "--levels"}), ("rfprof doc", {"doctor"}), ("rfprof help ", set(COMMANDS)),
+                           ("rfprof diff --top", {"--top"})]:
         result = t.run(["fish", "--no-config", "-c", f"source {path}; complete -C '{line}'"])
         assert {offer.split("\t")[0] for offer in result.stdout.decode().splitlines()} == expected, str(result)

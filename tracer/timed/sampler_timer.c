@@ -6,6 +6,7 @@
 #include "tracer/timed/sample_log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -29,7 +30,8 @@ enum { SIGNAL_BELOW_MAX = 3 };
 
 struct timer_sampler {
 	struct sampler base;
-	int file; /* memfd, open until the end: programs open it by its path in /proc */
+	int file;    /* memfd, open until the end: programs open it by its path in /proc */
+	int library; /* so is the library where LD_PRELOAD cannot have its name; else -1 */
 	struct shim_header *header;
 	char **environment;
 	char *preload, *variable;
@@ -167,20 +169,20 @@ static bool find_above(const char *name, char *candidate, size_t size)
 	return false;
 }
 
-/* Finds librfprof_shim.so: $RFPROF_SHIM, else beside this program's build folder (preload/ in one
- * of the folders above it), else where it is installed.  *path is for free(). */
+/* Finds librfprof_shim.so: $RFPROF_SHIM, else in this program's build folder (preload/ in one of
+ * the folders above it), else where both are installed, which may have been moved.  *path is for
+ * free(). */
 static struct rf_error *find_shim(char **path)
 {
 	char candidate[4200];
 	const char *given = getenv("RFPROF_SHIM");
 	if (given && *given)
 		return found(given, path);
-	if (find_above("preload/librfprof_shim.so", candidate, sizeof(candidate)))
+	if (find_above("preload/librfprof_shim.so", candidate, sizeof(candidate)) ||
+	    find_above(SHIM_BELOW_PREFIX, candidate, sizeof(candidate)))
 		return found(candidate, path);
-	if (access(SHIM_INSTALLED, R_OK) == 0)
-		return found(SHIM_INSTALLED, path);
 	return rf_error_create(RF_EUNAVAILABLE, "set RFPROF_SHIM to its path",
-			       "librfprof_shim.so is not installed in %s", SHIM_INSTALLED);
+			       "there is no " SHIM_BELOW_PREFIX " beside rfprof");
 }
 
 /* --- the environment --- */
@@ -193,11 +195,26 @@ static size_t find_variable(char **environment, const char *prefix)
 	return i;
 }
 
+/* The name to preload the library by.  Blanks and colons would end it (ld.so(8)): such a library is
+ * opened by its descriptor's path.  NULL: it cannot be opened. */
+static const char *preloadable(struct timer_sampler *sampler, const char *shim,
+			       char buffer[static PATH_MAX])
+{
+	if (!strpbrk(shim, " :"))
+		return shim;
+	if (sampler->library < 0)
+		sampler->library = open(shim, O_RDONLY | O_CLOEXEC);
+	snprintf(buffer, PATH_MAX, "/proc/%d/fd/%d", (int)getpid(), sampler->library);
+	return sampler->library < 0 ? NULL : buffer;
+}
+
 /* The entries LD_PRELOAD (ours first, then the user's) and RFPROF_TIMER. */
 static bool make_variables(struct timer_sampler *sampler, const char *shim, const char *users)
 {
-	if (asprintf(&sampler->preload, "LD_PRELOAD=%s%s%s", shim, users ? ":" : "",
-		     users ? users : "") < 0)
+	char buffer[PATH_MAX];
+	const char *name = preloadable(sampler, shim, buffer);
+	if (!name || asprintf(&sampler->preload, "LD_PRELOAD=%s%s%s", name, users ? ":" : "",
+			      users ? users : "") < 0)
 		sampler->preload = NULL;
 	if (asprintf(&sampler->variable, SHIM_ENVIRONMENT "=%d:/proc/%d/fd/%d", users != NULL,
 		     (int)getpid(), sampler->file) < 0)
@@ -247,7 +264,7 @@ static struct sampler *timer_create_sampler(struct profile *profile, struct kept
 	struct timer_sampler *sampler = calloc(1, sizeof(*sampler));
 	if (!sampler)
 		return NULL;
-	sampler->file = -1;
+	sampler->file = sampler->library = -1;
 	const bool made = sampler_init(&sampler->base, profile, kept);
 	struct rf_error *error = make_file(sampler);
 	if (made && !error)
@@ -287,6 +304,8 @@ static void timer_destroy(struct sampler *base)
 		munmap(sampler->header, SHIM_FILE_SIZE);
 	if (sampler->file >= 0)
 		close(sampler->file);
+	if (sampler->library >= 0)
+		close(sampler->library);
 	free(sampler->environment);
 	free(sampler->preload);
 	free(sampler->variable);

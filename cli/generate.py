@@ -10,7 +10,7 @@ import json
 import re
 import sys
 
-COLUMNS = 100  # of the man page's source
+COLUMNS = 78  # of the man page's source
 
 
 def options_of(command):
@@ -28,13 +28,13 @@ def roff(text):
 def paragraph(text):
     """Broken to COLUMNS of `text`."""
     lines, column = [], 0
-    for plain, word in zip(text.split(), roff(text).split()):
-        if not column or column + 1 + len(plain) > COLUMNS:
+    for word in roff(text).split():
+        if not column or column + 1 + len(word) > COLUMNS:
             lines.append("\\&" + word if word[0] in ".'" else word)  # else it were a request
             column = 0
         else:
             lines[-1] += " " + word
-        column += 1 + len(plain)
+        column += 1 + len(word)
     return "\n".join(lines)
 
 

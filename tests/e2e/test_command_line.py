@@ -126,6 +126,14 @@ def test_man_page_is_well_formed(t):
     assert result.status == 0 and result.stderr == b"", str(result)
 
 
+@pytest.mark.parametrize("command", named({"mandoc": ["mandoc", "-Tlint"], "man": ["man", "--warnings", "-E", "UTF-8", "-l"]}))
+def test_man_page_is_lint_clean(t, command):
+    need_program(t, command[0])
+    result = t.run([*command, MAN_PAGE], env={"MANPAGER": "cat", "MANROFFSEQ": ""})
+    told = result.stderr if command[0] == "man" else result.stdout + result.stderr
+    assert result.status == 0 and told == b"", str(result)
+
+
 def test_the_last_one_holds(t):
     """Texts, words and paths that are given several times; a sanitizer tells where one is left behind."""
     said = t.rfprof("--traffic=auto", "--save=a", "--no-children", "--traffic=none", "--save=b", "/bin/true")
@@ -136,9 +144,9 @@ def test_the_last_one_holds(t):
 
 # ---- completion ----
 
-def need_shell(t, shell):
-    if not shutil.which(shell, path=t.environment()["PATH"]):
-        pytest.skip(f"{shell} is not installed")
+def need_program(t, program):
+    if not shutil.which(program, path=t.environment()["PATH"]):
+        pytest.skip(f"{program} is not installed")
 
 
 def completion_file(t, shell):
@@ -193,7 +201,7 @@ def test_bash_has_the_options_of_help(t, command):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shell_can_read_its_file(t, shell):
-    need_shell(t, shell)
+    need_program(t, shell)
     result = t.run([shell, "-n", completion_file(t, shell)])
     assert result.status == 0 and result.stderr == b"", str(result)
 
@@ -228,7 +236,7 @@ def zsh_completions(t, directory, line):
 
 
 def test_zsh_completes(t):
-    need_shell(t, "zsh")
+    need_program(t, "zsh")
     with open(os.path.join(t.directory, "_rfprof"), "w", encoding="utf-8") as file:
         file.write(generated(t, "zsh"))
     for line, expected in [("rfprof report --lev", {"--level", "--levels"}), ("rfprof --sampler=", {"auto", "perf", "timer"}),
@@ -238,7 +246,7 @@ def test_zsh_completes(t):
 
 
 def test_fish_completes(t):
-    need_shell(t, "fish")
+    need_program(t, "fish")
     path = completion_file(t, "fish")
     for line, expected in [("rfprof --sampler=", {f"--sampler={word}" for word in ("auto", "perf", "timer")}),
                            ("rfprof report --lev", {"--level", "--levels"}), ("rfprof doc", {"doctor"}), ("rfprof help ", set(COMMANDS)),

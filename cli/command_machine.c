@@ -1,6 +1,7 @@
 /* `rfprof machine`: what is shown, measured, imported and forgotten. */
 #include "cli/command.h"
 
+#include "base/progress.h"
 #include "base/text.h"
 #include "cli/command_line.h"
 #include "cli/output_file.h"
@@ -18,7 +19,6 @@
 #include <libsmartcols.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- custom roofs ---- */
 
@@ -81,12 +81,11 @@ static struct rf_error *print_custom(const struct machine *machine, FILE *stream
 
 /* ---- the machine ---- */
 
-static void progress(void *context, const char *what, int step, int n_steps)
+static void show_progress(void *context, const char *what, int step, int n_steps)
 {
-	(void)context;
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "rfprof: measuring %d/%d %s\033[K\r%s", step, n_steps, what,
-			step == n_steps ? "\033[K" : "");
+	char text[192];
+	snprintf(text, sizeof(text), "measuring %d/%d %s", step, n_steps, what);
+	progress_show(context, (double)step / n_steps, text);
 }
 
 static void warn(struct rf_error *warning)
@@ -158,13 +157,15 @@ static struct rf_error *show(const struct machine *machine, const struct core_fa
 
 /* The picture first: a reader of the table may leave early. */
 static struct rf_error *measure_and_show(const struct options *given,
-					 const struct machine_options *wanted)
+					 const struct machine_options *wanted,
+					 struct progress *progress)
 {
 	struct machine machine = {0};
 	struct rf_error *warning = NULL, *error = output_file_check(given->machine_svg);
 	if (error)
 		return error;
 	error = machine_get(wanted, &machine, &warning);
+	progress_end(progress);
 	warn(warning);
 	if (error)
 		return error;
@@ -192,12 +193,14 @@ static struct rf_error *show_machine(const struct options *given)
 				       "--threads takes numbers and ranges, such as 1,2,4-8; "
 				       "see rfprof machine --help",
 				       "--threads: %.60s", given->threads);
+	struct progress progress = progress_begin(stderr);
 	const struct machine_options wanted = {.refresh = given->refresh,
 					       .quick = given->quick,
 					       .threads = threads,
 					       .n_threads = n,
-					       .progress = progress};
-	struct rf_error *error = measure_and_show(given, &wanted);
+					       .progress = show_progress,
+					       .progress_context = &progress};
+	struct rf_error *error = measure_and_show(given, &wanted, &progress);
 	free(threads);
 	return error;
 }

@@ -175,3 +175,32 @@ def test_inlined_functions_are_found(t):
         page = t.rfprof("report", "-f", name, saved)
         assert page.status == 0 or b"could be several functions" in page.stderr, f"{name}\n{page}"
         assert b"no function is called" not in page.stderr, str(page)
+
+
+# ---- progress ----
+
+def test_progress_of_the_counted_run(t):
+    """On a terminal alone, not with -q, and not where the terminal is the program's."""
+    program = ["/bin/sleep", "2.4"]
+    words = ["--no-save", "--keep-roofs", "--traffic=none"]
+    shown, status = on_terminal(t, 100, *words, *program)
+    assert status == 0 and re.search(rb"rfprof: the program is counted: 1 s, at least [12] s to go\x1b\[K\r", shown), shown
+    for quiet in (["-q"], ["--once"]):
+        shown, status = on_terminal(t, 100, *words, *quiet, *program)
+        assert status == 0 and b"program is counted" not in shown, shown
+    result = t.rfprof(*words, *program)
+    assert result.status == 0 and b"to go" not in result.stderr, str(result)
+
+
+def test_progress_of_repetitions(t):
+    shown, status = on_terminal(t, 100, "--no-save", "--keep-roofs", "--traffic=none", "--repeat=3", "/bin/sleep", "1.2")
+    assert status == 0 and re.search(rb"rfprof: run 3 of 3 times the program, [234] s to go\x1b\[K\r", shown), shown
+    assert re.search(rb"\r\x1b\[K\r", shown), "the line is taken away"
+
+
+def test_progress_of_measuring_roofs(t):
+    """Steps, and the time to go."""
+    shown, status = on_terminal(t, 100, "machine", "--quick", "--refresh", "--threads=1", env={"XDG_CACHE_HOME": t.work})
+    assert status == 0 and re.search(rb"rfprof: measuring \d+/\d+ [^\r]*, \d+ s to go\x1b\[K\r", shown), shown
+    result = t.rfprof("machine", "--quick")
+    assert result.status == 0 and b"measuring" not in result.stderr, str(result)

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/crash.h"
+#include "base/progress.h"
 #include "base/thread.h"
 #include "machine/data/size_curve.h"
 #include "tracer/launch/launch.h"
@@ -315,8 +316,14 @@ static struct rf_error *follow_counted(struct run *run, struct launch *launch,
 		error = run->sampler_ops->start(sampler, launch->pid);
 	}
 	const uint64_t begin_ns = clock_now_ns();
+	/* with --once the terminal is the program's */
+	struct progress_clock shown;
+	progress_clock_start(&shown, run->options->once || run->log.quiet ? NULL : run->log.stream,
+			     "the program is counted",
+			     profile_number_fact(run->profile, "wall_s", 0));
 	if (!error)
 		error = counted_run_follow(counted, launch, &run->counted_status);
+	progress_clock_end(&shown);
 	profile_set_fact(run->profile, "counted_wall_s", "%.6f",
 			 (double)(clock_now_ns() - begin_ns) * 1e-9);
 	if (!error && sampler)

@@ -7,6 +7,7 @@
 #include "tracer/run/run_repeat.h"
 
 #include "base/array.h"
+#include "base/progress.h"
 #include "base/search.h"
 #include "tracer/launch/launch.h"
 #include "tracer/run/run_launch.h"
@@ -152,14 +153,25 @@ static void note_unlike(struct run *run, const struct timed_run *runs, size_t n)
 	note_runs(run, ends, "ended otherwise than the first");
 }
 
+/* Before a repetition, beside which nothing runs.  The counted run takes one more at least. */
+static void show_repetition(struct progress *progress, size_t n, size_t wanted)
+{
+	char text[64];
+	snprintf(text, sizeof(text), "run %zu of %zu times the program", n + 1, wanted);
+	progress_show(progress, (double)n / (double)(wanted + 1), text);
+}
+
 /* Runs until all are there or one is cut short; *n gets the number of those that count. */
 static struct rf_error *run_all(struct run *run, struct timed_run *runs, size_t *n)
 {
 	const size_t wanted = run->options->repeat;
 	struct rf_error *error = NULL;
 	bool cut = false;
+	struct progress progress = progress_begin(run->log.quiet ? NULL : run->log.stream);
 	for (*n = 0; *n < wanted && !error && !cut; (*n)++) {
 		struct timed_run *timed = &runs[*n];
+		if (*n) /* the first has the terminal */
+			show_repetition(&progress, *n, wanted);
 		timed->profile = profile_create();
 		error = timed->profile ? run_timed(run, *n == 0 ? 1 : 2, timed)
 				       : rf_error_no_memory();
@@ -168,6 +180,7 @@ static struct rf_error *run_all(struct run *run, struct timed_run *runs, size_t 
 			run->timed_status = timed->row.exit_status;
 		run->has_ended |= timed->has_ended;
 	}
+	progress_end(&progress);
 	if (*n > 1 && (cut || error)) { /* what was measured before counts */
 		--*n;
 		note_runs(run, *n, "came to an end before the repetition was cut short");

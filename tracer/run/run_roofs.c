@@ -1,6 +1,7 @@
 /* Takes the machine's roofs into a profile, and measures some of them again behind the run. */
 #include "tracer/run/run_roofs.h"
 
+#include "base/progress.h"
 #include "base/text.h"
 #include "machine/data/roof_history.h"
 #include "machine/store/custom_roofs.h"
@@ -22,18 +23,22 @@
 #define SHORT_RUN_NS 2.5e8
 #define SHORT_RUN_SECONDS 3600
 
+struct measuring {
+	struct run_log *log;
+	struct progress progress;
+};
+
 /* A line for the first step, or on a terminal one that overwrites itself. */
 static void show_progress(void *context, const char *what, int step, int n_steps)
 {
-	const struct run_log *log = context;
-	const bool terminal = run_log_is_terminal(log);
-	if (!terminal && step > 1)
-		return;
-	fprintf(log->stream, "rfprof: measuring this machine, once: %d/%d %s%s", step, n_steps,
-		what, terminal ? "\033[K\r" : " …\n");
-	if (step == n_steps && terminal)
-		fprintf(log->stream, "\033[K");
-	fflush(log->stream);
+	struct measuring *measuring = context;
+	char text[192];
+	snprintf(text, sizeof(text), "measuring this machine, once: %d/%d %s", step, n_steps, what);
+	progress_show(&measuring->progress, (double)step / n_steps, text);
+	if (step == 1 && !run_log_is_terminal(measuring->log))
+		fprintf(measuring->log->stream, "rfprof: %s …\n", text);
+	if (step == 1)
+		fflush(measuring->log->stream);
 }
 
 void run_roofs_look(struct run *run)
@@ -47,13 +52,15 @@ struct rf_error *run_roofs_read(struct run *run)
 	struct rf_error *warning = NULL;
 	if (run->knows_roofs)
 		return NULL;
+	struct measuring measuring = {&run->log, progress_begin(run->log.stream)};
 	const struct machine_options options = {
 		.quick = true,
 		.progress = run->log.quiet ? NULL : show_progress,
-		.progress_context = &run->log,
+		.progress_context = &measuring,
 		.kept = run->kept,
 	};
 	struct rf_error *error = machine_get(&options, &run->machine, &warning);
+	progress_end(&measuring.progress);
 	run_log_warn(&run->log, warning);
 	return error;
 }

@@ -5,6 +5,7 @@
 #include "profile/profile.h"
 #include "report/ecm/ecm_fit.h"
 
+struct measured_core;
 enum ecm_source {
 	ECM_NO_ROOFS, /* not even reading was measured: there is no prediction of transfers */
 	ECM_PRIOR,    /* too few kernels: the rule of the microarchitecture in [H], or that nothing
@@ -19,6 +20,8 @@ struct ecm_machine {
 	struct ecm_fit fit;    /* links in 1e9 bytes per second, of one thread */
 	struct ecm_fit second; /* of the best other rule; without a rule: none was tried */
 	size_t n_kernels;      /* behind the fit */
+	/* What instructions take in its core; NULL: loops get what is known of all. */
+	const struct measured_core *core;
 };
 
 /* Takes some 25 ms. */

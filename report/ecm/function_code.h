@@ -11,11 +11,11 @@ struct function_code {
 	size_t n_blocks;
 };
 
-/* For tests, until a view shows it.  Fails only when memory is short, as all of this. */
+/* Fails only when memory is short, as all of this. */
 struct rf_error *function_code_init(const struct profile *profile, struct function_code *code);
 void function_code_deinit(struct function_code *code);
 
-/* For tests, until a view shows it.  Adds the code of the function, row `row` in
+/* Adds the code of the function, row `row` in
  * profile->functions, to an empty graph, and its loops to function->loops, which is empty, in the
  * order of struct model's (with their turns and entries, without their figures).  The caller clears
  * the graph and frees the loops. */

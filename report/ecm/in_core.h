@@ -33,7 +33,7 @@ struct in_core {
 	double unknown;
 };
 
-/* For tests, until a view shows it.  In words: "instructions", "execution units", ... */
+/* In words: "instructions", "execution units", ... */
 const char *in_core_part_name(enum in_core_part part);
 
 /* The code of a function, as the model has found it. */
@@ -45,12 +45,12 @@ struct in_core_code {
 	const struct model_function *function;
 };
 
-/* For tests, until a view shows them.  The facts about the recording machine's core that the
+/* The facts about the recording machine's core that the
  * profile has; none where it is older than these or they could not be measured (core_facts_known).
  * The caller deinitialises them. */
 struct rf_error *in_core_facts(const struct profile *profile, struct core_facts *facts);
 
-/* For tests, until a view shows it.  One turn of the function's loop number `loop` (in
+/* One turn of the function's loop number `loop` (in
  * function->loops), on average, with the loops within: how often each instruction was executed over
  * how often the header was.  The chain is that of the most frequent way through an innermost loop;
  * of a loop around others, theirs, one behind the other.  Where no facts are known all is 0 and

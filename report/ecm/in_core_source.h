@@ -1,4 +1,5 @@
-/* Where the in-core part of a loop comes from: the only place that knows. */
+/* The in-core part of code that is no innermost loop, or of one of whose instructions not enough is
+ * known (measured_core.h): a lower bound. */
 #pragma once
 
 #include "report/ecm/in_core.h"

@@ -2,6 +2,7 @@
 #include "report/ecm/loop_account.h"
 
 #include "report/ecm/in_core_source.h"
+#include "report/ecm/measured_core.h"
 #include "report/ecm/transfers.h"
 #include "report/model/model_irregular.h"
 #include "report/model/model_loops.h"
@@ -17,6 +18,7 @@ struct context {
 	const struct model_function *f;
 	unsigned lacks;
 	double memory_share;
+	const struct in_core *cores; /* by loop; of those that are measured */
 };
 
 /* The own code of a loop, or that in none. */
@@ -94,7 +96,9 @@ static void add_core(const struct context *context, const struct piece *piece,
 {
 	struct in_core core;
 	const double turn_s = piece->turns * 1e-9 / context->machine->clock_ghz;
-	if (!ecm_in_core(context->profile, context->f, piece->loop, &core))
+	if (piece->loop != PROFILE_NONE && context->cores[piece->loop].t_ol >= 0)
+		core = context->cores[piece->loop];
+	else if (!ecm_in_core(context->profile, context->f, piece->loop, &core))
 		return;
 	account->parts_s[ECM_OL] = core.t_ol * turn_s;
 	account->parts_s[ECM_NOL] = core.t_nol * turn_s;
@@ -221,16 +225,30 @@ static void add_pieces(const struct context *context, struct ecm_function *accou
 	add_account(&account->whole, &own);
 }
 
+static struct rf_error *measure(const struct ecm_machine *machine, const struct model_function *f,
+				struct in_core *cores)
+{
+	for (size_t i = 0; i < f->n_loops; i++)
+		cores[i].t_ol = -1;
+	return machine->core ? measured_core_of(machine->core, f, cores) : NULL;
+}
+
 struct rf_error *ecm_function_init(struct ecm_function *account, const struct ecm_machine *machine,
 				   const struct profile *profile, const struct model *model,
 				   const struct model_function *f)
 {
+	struct in_core *cores = calloc(f->n_loops + 1, sizeof(*cores));
 	const struct context context = {
-		machine, profile, model, f, lacks_of(machine, model, f), ecm_memory_share(profile)};
+		machine, profile, model, f, lacks_of(machine, model, f), ecm_memory_share(profile),
+		cores};
 	account->loops = calloc(f->n_loops + 1, sizeof(*account->loops));
 	account->whole = (struct ecm_account){.turns = NAN, .lacks = context.lacks};
-	if (!account->loops)
-		return rf_error_no_memory();
+	struct rf_error *error =
+		account->loops && cores ? measure(machine, f, cores) : rf_error_no_memory();
+	if (error) {
+		free(cores);
+		return error;
+	}
 	for (size_t i = 0; i < f->n_loops; i++)
 		account->loops[i] = (struct ecm_account){.turns = (double)f->loops[i].turns,
 							 .lacks = context.lacks};
@@ -240,6 +258,7 @@ struct rf_error *ecm_function_init(struct ecm_function *account, const struct ec
 	for (size_t i = 0; i < f->n_loops; i++)
 		set_measured(&account->loops[i], 1e-9 * (double)f->loops[i].time_ns,
 			     (double)f->loops[i].n_samples);
+	free(cores);
 	return NULL;
 }
 

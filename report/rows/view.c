@@ -5,6 +5,7 @@
 #include "base/whole_file.h"
 #include "report/account/account.h"
 #include "report/ecm/ecm_machine.h"
+#include "report/ecm/measured_core.h"
 #include "report/rows/ranking.h"
 
 #include <errno.h>
@@ -266,19 +267,27 @@ struct rf_error *report_with_view(const struct profile *profile,
 	size_t *rank = report_rank(&view);
 	double *kernel = account_kernel_times(profile), *waits = account_wait_times(profile),
 	       *faults = account_page_faults(profile);
-	const struct ecm_machine machine =
-		accounts ? ecm_machine_of(profile) : (struct ecm_machine){0};
-	view.ecm = accounts ? &machine : NULL;
+	struct measured_core core = {0};
+	struct ecm_machine machine = {0};
+	if (accounts) {
+		machine = ecm_machine_of(profile);
+		machine.core = &core;
+		view.ecm = &machine;
+		error = measured_core_init(profile, &core);
+	}
 	view.rank = rank;
 	view.account = &account;
 	view.kernel_times = kernel;
 	view.wait_times = waits;
 	view.page_faults = faults;
-	error = rank && kernel && waits && faults ? use(&view, context) : rf_error_no_memory();
+	if (!error)
+		error = rank && kernel && waits && faults ? use(&view, context)
+							  : rf_error_no_memory();
 	free(rank);
 	free(kernel);
 	free(waits);
 	free(faults);
+	measured_core_deinit(&core);
 	model_deinit(&model);
 	return error;
 }

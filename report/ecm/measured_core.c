@@ -1,0 +1,79 @@
+/* Looks at the code of one function at a time. */
+#include "report/ecm/measured_core.h"
+
+#include "report/model/model_loops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_UNKNOWN 0.1 /* of the instructions: with more, what is known tells too little */
+
+struct rf_error *measured_core_init(const struct profile *profile, struct measured_core *measured)
+{
+	memset(measured, 0, sizeof(*measured));
+	return in_core_facts(profile, &measured->facts)
+		       ?: function_code_init(profile, &measured->code);
+}
+
+void measured_core_deinit(struct measured_core *measured)
+{
+	core_facts_deinit(&measured->facts);
+	function_code_deinit(&measured->code);
+}
+
+static bool is_innermost(const struct model_function *f, uint32_t loop)
+{
+	size_t n;
+	(void)model_loops_within(f, loop, &n);
+	return !n;
+}
+
+/* Whether the graph has the loops that the function has. */
+static bool are_same(const struct model_function *seen, const struct model_function *f)
+{
+	bool same = seen->n_loops == f->n_loops;
+	for (size_t i = 0; i < f->n_loops && same; i++)
+		same = seen->loops[i].start == f->loops[i].start &&
+		       seen->loops[i].header == f->loops[i].header;
+	return same;
+}
+
+static struct rf_error *fill(const struct measured_core *measured, const struct in_core_code *code,
+			     const struct model_function *f, struct in_core *cores)
+{
+	struct rf_error *error = NULL;
+	for (uint32_t i = 0; i < f->n_loops && !error; i++) {
+		struct in_core core;
+		if (!is_innermost(f, i) || f->loops[i].turns <= 0)
+			continue;
+		error = in_core_of_loop(&measured->facts, code, i, &core);
+		if (!error && core.unknown <= MOST_UNKNOWN)
+			cores[i] = core;
+	}
+	return error;
+}
+
+struct rf_error *measured_core_of(const struct measured_core *measured,
+				  const struct model_function *f, struct in_core *cores)
+{
+	const struct profile *profile = measured->code.profile;
+	struct flow_graph graph = {0};
+	struct model_function seen = {0};
+	struct rf_error *error = NULL;
+	for (size_t i = 0; i < f->n_loops; i++)
+		cores[i] = (struct in_core){.t_ol = -1};
+	if (!f->n_loops || !f->n_samples || f->function == PROFILE_NONE ||
+	    !core_facts_known(&measured->facts))
+		return NULL;
+	struct insn_cache *insns = insn_cache_create();
+	error = insns ? function_code_graph(&measured->code, f->function, &graph, &seen)
+		      : rf_error_no_memory();
+	const struct in_core_code code = {profile, insns, &graph, &profile->functions[f->function],
+					  &seen};
+	if (!error && are_same(&seen, f))
+		error = fill(measured, &code, f, cores);
+	flow_graph_deinit(&graph);
+	free(seen.loops);
+	insn_cache_destroy(insns);
+	return error;
+}

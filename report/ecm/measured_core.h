@@ -1,0 +1,21 @@
+/* The in-core parts of a function's innermost loops, from what forms of instructions take on the
+ * machine of the profile (in_core.h). */
+#pragma once
+
+#include "report/ecm/function_code.h"
+#include "report/ecm/in_core.h"
+
+/* What all functions of a profile need for it. */
+struct measured_core {
+	struct core_facts facts;
+	struct function_code code;
+};
+
+/* Fails only when memory is short; deinit in any case. */
+struct rf_error *measured_core_init(const struct profile *profile, struct measured_core *measured);
+void measured_core_deinit(struct measured_core *measured);
+
+/* Fills cores[i] for each innermost loop i of `f` (f->n_loops of them) of which nearly all is
+ * known; all others get t_ol < 0.  From any thread.  Fails only when memory is short. */
+struct rf_error *measured_core_of(const struct measured_core *measured,
+				  const struct model_function *f, struct in_core *cores);

@@ -131,6 +131,17 @@ static bool goes_by_got(const struct code_cache *cache, uint32_t block, uint64_t
 	return false;
 }
 
+/* Whether the return that ends a block goes the way of indirect jumps, as status flags matter where
+ * it leads (transfer.c). */
+static bool returns_by_jump(const struct code_cache *cache, uint32_t block)
+{
+	const struct arena *arena = &cache->arenas[cache->blocks[block].arena];
+	for (size_t i = 0; i < arena->n_pieces; i++)
+		if (arena->pieces[i].block == block && arena->pieces[i].kind == PIECE_RETURN)
+			return false;
+	return true;
+}
+
 /* Follows the reference from step `at`, at the beginning of a block, to where translated code must
  * leave the cache. */
 static void predict(struct lockstep *lockstep, size_t at, struct prediction *prediction)
@@ -155,6 +166,9 @@ static void predict(struct lockstep *lockstep, size_t at, struct prediction *pre
 		prediction->beyond = !can_transfer(lockstep, at);
 		if (prediction->beyond)
 			return;
+		if (step->kind == STEP_RETURN &&
+		    returns_by_jump(&lockstep->translator.cache, prediction->block))
+			reference.steps[at].kind = STEP_INDIRECT;
 		const bool by_got =
 			goes_by_got(&lockstep->translator.cache, prediction->block, next->regs.rip);
 		if (is_indirect(step) && !by_got) {

@@ -136,8 +136,14 @@ static struct rf_error *keep(struct profile *profile, const struct core_facts *f
 	return failed ? rf_error_no_memory() : NULL;
 }
 
+/* Loops of a program that ended sooner have so few samples that nothing can be said of their time.
+ */
+#define SHORTEST_S 0.1
+
 struct rf_error *run_core_take(struct run *run)
 {
+	if (profile_number_fact(run->profile, "wall_s", 0) < SHORTEST_S)
+		return NULL;
 	struct insn_form forms[MOST_FORMS];
 	struct uses uses = {0};
 	struct core_facts facts;

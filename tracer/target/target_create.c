@@ -20,8 +20,8 @@
 #define BATCH_INSNS 100
 /* A second copy of the code of a process that lives no longer would be made in vain. */
 #define SHORT_LIFE_NS 20000000ull
-/* The same where the second copy is made because hot code is faster in it: by then it shows what
- * is hot when a program has started, and what it takes to make it is a part of 2 % or so. */
+/* The same where the second copy is made because hot code is faster in it: sooner python3 would
+ * show nothing but its start. */
 #define WARM_LIFE_NS 250000000ull
 
 /* ---- threads ----

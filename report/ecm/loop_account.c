@@ -228,9 +228,11 @@ static void add_pieces(const struct context *context, struct ecm_function *accou
 static struct rf_error *measure(const struct ecm_machine *machine, const struct model_function *f,
 				struct in_core *cores)
 {
+	if (machine->core)
+		return measured_core_of(machine->core, f, cores);
 	for (size_t i = 0; i < f->n_loops; i++)
 		cores[i].t_ol = -1;
-	return machine->core ? measured_core_of(machine->core, f, cores) : NULL;
+	return NULL;
 }
 
 struct rf_error *ecm_function_init(struct ecm_function *account, const struct ecm_machine *machine,

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "tracer/translate/derive.h"
+#include "tracer/translate/inherit.h"
 
 #include <string.h>
 
@@ -36,14 +37,17 @@ static struct rf_error *add_count(struct profile *profile, uint32_t block, uint3
 	return rf_array_add(profile->counts, profile->n_counts, profile->cap_counts, row);
 }
 
-/* Adds n executions of a whole block; only blocks that ran get a row. */
+/* Adds n executions of a whole block; only blocks that ran get a row, which later processes that
+ * inherit the block share. */
 static struct rf_error *add_whole(struct target *target, struct code_block *block, uint32_t thread,
 				  enum copy copy, int64_t n)
 {
 	struct rf_error *error = NULL;
-	if (!block->has_row)
+	if (!block->has_row) {
 		error = add_block(target->profile, block, 0, &block->row);
-	block->has_row = !error;
+		block->has_row = !error;
+		inherit_tell_row(&target->copies[copy], block);
+	}
 	return error || !n ? error : add_count(target->profile, block->row, thread, copy, n);
 }
 

@@ -152,6 +152,18 @@ void inherit_end(struct translator *translator)
 	translator->inherited = NULL;
 }
 
+void inherit_tell_row(const struct translator *translator, const struct code_block *block)
+{
+	const size_t i = (size_t)(block - translator->cache.blocks);
+	if (!translator->inherited || i >= translator->cache.n_inherited)
+		return;
+	struct code_block *kept = &translator->inherited->from->cache.blocks[i];
+	if (kept->has_row)
+		return;
+	kept->row = block->row;
+	kept->has_row = block->has_row;
+}
+
 /* ---- module by module ---- */
 
 /* A module that wakes up. */

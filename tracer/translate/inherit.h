@@ -17,5 +17,9 @@ void inherit_all(struct translator *translator, struct kept_code *kept);
  * pc may be there now. */
 bool inherit_module(struct translator *translator, uint64_t pc);
 
+/* A block has got its row in the profile (code_block.has_row): if it was inherited, those that
+ * inherit it from now on have it as well.  Only the thread that inherits may call it. */
+void inherit_tell_row(const struct translator *translator, const struct code_block *block);
+
 /* Frees what is known of what was inherited; the code itself must not be looked at any more. */
 void inherit_end(struct translator *translator);

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/search.h"
+#include "base/u64_map.h"
 #include "insn/insn_cache.h"
 #include "machine/data/core_json.h"
 #include "machine/store/core_store.h"
@@ -23,33 +24,35 @@ struct use {
 };
 
 struct uses {
-	struct use *items; /* by form_key() */
+	struct use *items;
 	size_t n, cap;
+	struct u64_map of_form; /* form_key() → its place */
 };
 
-static int compare_forms(const void *a, const void *b)
+static void uses_deinit(struct uses *uses)
 {
-	const struct use *x = a, *y = b;
-	return rf_compare(form_key(x->form), form_key(y->form));
+	free(uses->items);
+	u64_map_deinit(&uses->of_form);
 }
 
-static int compare_counts(const void *a, const void *b)
+/* The most executed first. */
+static int compare_uses(const void *a, const void *b)
 {
 	const struct use *x = a, *y = b;
-	return rf_compare(y->n, x->n) ?: compare_forms(a, b);
+	return rf_compare(y->n, x->n) ?: rf_compare(form_key(x->form), form_key(y->form));
 }
 
-/* Joins those of the same form. */
-static void join(struct uses *uses)
+static struct rf_error *add_use(struct uses *uses, struct insn_form form, double n)
 {
-	size_t kept = 0;
-	qsort(uses->items, uses->n, sizeof(*uses->items), compare_forms);
-	for (size_t i = 0; i < uses->n; i++)
-		if (kept && compare_forms(&uses->items[kept - 1], &uses->items[i]) == 0)
-			uses->items[kept - 1].n += uses->items[i].n;
-		else
-			uses->items[kept++] = uses->items[i];
-	uses->n = kept;
+	const uint64_t key = form_key(form);
+	const uint32_t *at = u64_map_find(&uses->of_form, key);
+	if (at) {
+		uses->items[*at].n += n;
+		return NULL;
+	}
+	if (!u64_map_set(&uses->of_form, key, (uint32_t)uses->n))
+		return rf_error_no_memory();
+	return rf_array_add(uses->items, uses->n, uses->cap, ((struct use){form, n}));
 }
 
 static struct rf_error *add_block(const struct profile_block *block, double n,
@@ -62,8 +65,7 @@ static struct rf_error *add_block(const struct profile_block *block, double n,
 		if (!flow)
 			break;
 		if (flow->parts.form.mnemonic)
-			error = rf_array_add(uses->items, uses->n, uses->cap,
-					     ((struct use){flow->parts.form, n}));
+			error = add_use(uses, flow->parts.form, n);
 		at += flow->work.length;
 	}
 	return error;
@@ -76,14 +78,10 @@ static struct rf_error *find_uses(const struct profile *profile, struct uses *us
 	struct rf_error *error = executions && insns ? NULL : rf_error_no_memory();
 	for (size_t i = 0; i < profile->n_counts && !error; i++)
 		executions[profile->counts[i].block] += (double)profile->counts[i].n;
-	for (size_t i = 0; i < profile->n_blocks && !error; i++) {
+	for (size_t i = 0; i < profile->n_blocks && !error; i++)
 		error = add_block(&profile->blocks[i], executions[i], insns, uses);
-		if (uses->n >= 65536)
-			join(uses);
-	}
-	join(uses);
 	if (uses->n)
-		qsort(uses->items, uses->n, sizeof(*uses->items), compare_counts);
+		qsort(uses->items, uses->n, sizeof(*uses->items), compare_uses);
 	insn_cache_destroy(insns);
 	free(executions);
 	return error;
@@ -149,7 +147,7 @@ struct rf_error *run_core_take(struct run *run)
 	struct core_facts facts;
 	struct rf_error *error = find_uses(run->profile, &uses);
 	if (error) {
-		free(uses.items);
+		uses_deinit(&uses);
 		return error;
 	}
 	size_t n_measured;
@@ -160,6 +158,6 @@ struct rf_error *run_core_take(struct run *run)
 	if (!error && uses.n)
 		error = keep(run->profile, &facts, forms, n);
 	core_facts_deinit(&facts);
-	free(uses.items);
+	uses_deinit(&uses);
 	return error;
 }

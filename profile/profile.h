@@ -474,6 +474,10 @@ void profile_process_command(struct profile *profile, uint32_t process, const ch
 /* Says why a process, or a thread, of the counted run went on natively.  The first reason stays. */
 void profile_native_process(struct profile *profile, int pid, const char *reason);
 void profile_native_thread(struct profile *profile, uint32_t thread, const char *reason);
+/* The longest that one of the first 1,000 processes with that command lived in that run, in ns; 0:
+ * no end of any was seen. */
+uint64_t profile_longest_life(const struct profile *profile, enum profile_run run,
+			      const char *command);
 /* Sets the twins: the n-th process with a command under a parent in one run is the n-th with that
  * command under the parent's twin in the other.  Fails only when memory is short. */
 struct rf_error *profile_match_processes(struct profile *profile);

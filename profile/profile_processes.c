@@ -6,6 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_LIVES 1000
+
+uint64_t profile_longest_life(const struct profile *profile, enum profile_run run,
+			      const char *command)
+{
+	uint64_t longest = 0;
+	size_t n = 0;
+	for (size_t i = 0; i < profile->n_processes && n < MOST_LIVES; i++) {
+		const struct profile_process *process = &profile->processes[i];
+		if (process->run != run || strcmp(process->command, command) != 0)
+			continue;
+		n++;
+		if (process->end_ns && process->end_ns - process->start_ns > longest)
+			longest = process->end_ns - process->start_ns;
+	}
+	return longest;
+}
+
 struct family_key {
 	uint32_t parent;
 	const char *command;

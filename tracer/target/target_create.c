@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "tracer/stock/stock.h"
 #include "tracer/target/copies.h"
 #include "tracer/target/counts.h"
@@ -23,6 +24,10 @@
 /* The same where the second copy is made because hot code is faster in it: sooner python3 would
  * show nothing but its start. */
 #define WARM_LIFE_NS 250000000ull
+/* Where no process of that name lived longer in the timed run, as in a tree of compilers, nearly
+ * all of the second copy would be code that runs a few times: it is made much later, if at all. */
+#define SHORT_NATIVE_LIFE_NS 200000000ull
+#define LATE 10
 
 /* ---- threads ----
  *
@@ -164,6 +169,20 @@ static struct rf_error *prepare(struct target *target, struct injection *injecti
 	return error;
 }
 
+/* When a process that starts now may get its second copy. */
+static uint64_t second_copy_from(const struct profile *profile, pid_t pid, bool is_traced)
+{
+	char directory[64], name[32];
+	const uint64_t now = clock_now_ns();
+	if (is_traced)
+		return now + SHORT_LIFE_NS;
+	snprintf(directory, sizeof(directory), "/proc/%d", (int)pid);
+	small_file_line(directory, "comm", name, sizeof(name));
+	const uint64_t native = profile_longest_life(profile, RUN_TIMED, name);
+	const bool is_short = native && native < SHORT_NATIVE_LIFE_NS;
+	return now + WARM_LIFE_NS * (is_short ? LATE : 1);
+}
+
 static struct target *new_target(pid_t tid, struct profile *profile, struct drain *drain,
 				 pthread_mutex_t *lock)
 {
@@ -174,7 +193,7 @@ static struct target *new_target(pid_t tid, struct profile *profile, struct drai
 	target->profile = profile;
 	target->n_slots = 1;
 	target->lock = lock;
-	target->plain_from_ns = clock_now_ns() + (drain ? SHORT_LIFE_NS : WARM_LIFE_NS);
+	target->plain_from_ns = second_copy_from(profile, tid, drain);
 	for (int copy = 0; copy < N_COPIES; copy++)
 		target->copies[copy] = (struct translator){
 			.source = {.context = &target->memory,

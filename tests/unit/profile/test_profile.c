@@ -774,6 +774,31 @@ Test(profile, processes_of_two_runs_are_matched)
 	profile_destroy(p);
 }
 
+Test(profile, the_longest_life_is_that_of_a_name_in_one_run)
+{
+	struct profile *p = profile_create();
+	const struct {
+		enum profile_run run;
+		const char *command;
+		uint64_t start_ns, end_ns;
+	} lives[] = {{RUN_TIMED, "cc", 5, 25},
+		     {RUN_TIMED, "cc", 10, 12},
+		     {RUN_TIMED, "as", 0, 70},
+		     {RUN_COUNTED, "cc", 0, 90},
+		     {RUN_TIMED, "ld", 30, 0}};
+	for (int i = 0; i < 5; i++) {
+		const uint32_t row =
+			add_process(p, lives[i].run, i, PROFILE_NONE, lives[i].command);
+		p->processes[row].start_ns = lives[i].start_ns;
+		p->processes[row].end_ns = lives[i].end_ns;
+	}
+	cr_expect_eq(profile_longest_life(p, RUN_TIMED, "cc"), 20u);
+	cr_expect_eq(profile_longest_life(p, RUN_COUNTED, "cc"), 90u);
+	cr_expect_eq(profile_longest_life(p, RUN_TIMED, "ld"), 0u, "no end was seen");
+	cr_expect_eq(profile_longest_life(p, RUN_TIMED, "make"), 0u);
+	profile_destroy(p);
+}
+
 Test(profile, functions_made_at_run_time_have_a_place_by_their_name)
 {
 	struct profile *p = sample_profile();

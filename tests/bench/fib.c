@@ -8,6 +8,6 @@ __attribute__((noinline)) static long fib(long n)
 
 int main(void)
 {
-	printf("%ld\n", fib(40));
+	printf("%ld\n", fib(45));
 	return 0;
 }

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { N = 2048, SWEEPS = 400 };
+enum { N = 2048, SWEEPS = 700 };
 
 __attribute__((noinline)) static void sweep(double (*restrict to)[N], double (*restrict from)[N])
 {

@@ -24,5 +24,5 @@ struct ecm_machine {
 	const struct measured_core *core;
 };
 
-/* Takes some 25 ms. */
+/* Takes some 2 ms. */
 struct ecm_machine ecm_machine_of(const struct profile *profile);

@@ -153,22 +153,31 @@ static void add_form(struct reader *reader, const struct dataflow *flow, double 
 			sums->units[probe] += weight * fact->use[probe];
 }
 
-/* How often the branch at the node was taken. */
+static int64_t executions_at(const struct flow_graph *graph, uint32_t index)
+{
+	return index == FLOW_NONE ? 0 : graph->nodes[index].n;
+}
+
+/* How often the branch at the node was taken: by its edges, where these are known; else the middle
+ * of what may be, as no way is gone more often than what it leads to. */
 static int64_t times_taken(const struct in_core_code *code, uint32_t index)
 {
-	const struct flow_node *node = &code->graph->nodes[index];
-	const uint32_t *to = &code->graph->to[2 * (size_t)index];
+	const struct flow_graph *graph = code->graph;
+	const struct flow_node *node = &graph->nodes[index];
+	const uint32_t *to = &graph->to[2 * (size_t)index];
 	int64_t taken = 0;
 	if (node->kind == BRANCH_NONE)
 		return 0;
 	if (node->kind != BRANCH_CONDITIONAL)
 		return node->n;
-	if (to[1] != FLOW_NONE && flow_edge_count(code->graph, code->row, index, to[1], &taken))
+	if (to[1] != FLOW_NONE && flow_edge_count(graph, code->row, index, to[1], &taken))
 		return taken;
-	if (to[0] != FLOW_NONE && flow_edge_count(code->graph, code->row, index, to[0], &taken))
+	if (to[0] != FLOW_NONE && flow_edge_count(graph, code->row, index, to[0], &taken))
 		return node->n - taken;
-	/* the way on was never gone, or that of the branch; else it is not known */
-	return to[1] == FLOW_NONE ? 0 : to[0] == FLOW_NONE ? node->n : node->n / 2;
+	const int64_t on = executions_at(graph, to[0]), away = executions_at(graph, to[1]);
+	const int64_t least = on < node->n ? node->n - on : 0,
+		      most = away < node->n ? away : node->n;
+	return least < most ? least + (most - least) / 2 : most;
 }
 
 static bool is_within(const struct model_function *function, uint32_t loop, uint32_t outer)

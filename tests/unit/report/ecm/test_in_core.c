@@ -50,20 +50,32 @@ static struct core_facts made_up(void)
 	return facts;
 }
 
-/* One block at 0x100 that is executed TURNS times, in a loop that is entered so often. */
-static struct in_core in_core_of(const struct core_facts *facts, const char *bytes, uint32_t size,
-				 int64_t entries)
+/* Bytes that are a block, which is executed so often. */
+struct part {
+	uint32_t from, to;
+	int64_t n;
+};
+
+/* Code at 0x100 with a loop that is entered so often. */
+static struct in_core in_core_of_parts(const struct core_facts *facts, const char *bytes,
+				       uint32_t size, const struct part *parts, size_t n_parts,
+				       int64_t entries)
 {
 	struct profile *profile = profile_create();
 	struct flow_graph graph = {0};
 	struct model_function function = {.time_ns = 1};
 	const struct profile_function row = {.start = 0x100, .end = 0x100 + size};
-	struct profile_block block = {0, 0x100, size, memcpy(malloc(size), bytes, size)};
 	struct insn_cache *insns = insn_cache_create();
 	struct in_core found;
 	profile_module(profile, "/x", "");
-	cr_assert(rf_array_push(profile->blocks, profile->n_blocks, profile->cap_blocks, block));
-	assert_ok(flow_graph_add(&graph, profile, 0, 0, size, TURNS));
+	for (uint32_t i = 0; i < n_parts; i++) {
+		const uint32_t from = parts[i].from, part = parts[i].to - from;
+		struct profile_block block = {0, 0x100 + from, part,
+					      memcpy(malloc(part), bytes + from, part)};
+		cr_assert(rf_array_push(profile->blocks, profile->n_blocks, profile->cap_blocks,
+					block));
+		assert_ok(flow_graph_add(&graph, profile, i, 0, part, parts[i].n));
+	}
 	assert_ok(flow_graph_find_loops(&graph, &row, &function));
 	cr_assert_eq(function.n_loops, 1);
 	function.loops[0].entries = entries;
@@ -74,6 +86,14 @@ static struct in_core in_core_of(const struct core_facts *facts, const char *byt
 	insn_cache_destroy(insns);
 	profile_destroy(profile);
 	return found;
+}
+
+/* All of it TURNS times. */
+static struct in_core in_core_of(const struct core_facts *facts, const char *bytes, uint32_t size,
+				 int64_t entries)
+{
+	const struct part all = {0, size, TURNS};
+	return in_core_of_parts(facts, bytes, size, &all, 1, entries);
 }
 
 /* Assembled with gas 2.40; the comments are its disassembly. */
@@ -140,6 +160,21 @@ Test(in_core, a_loop_that_is_left_soon_overlaps_with_what_comes_behind_it)
 	cr_expect_float_eq(found.part[IN_CORE_CHAIN], 4 * 16 / 192.0, 1e-9, "%g",
 			   found.part[IN_CORE_CHAIN]);
 	cr_expect_float_eq(found.t_ol, 1, 1e-9);
+	core_facts_deinit(&facts);
+}
+
+/* test rdi,rdi; jz 1; 2: movsd [rax],xmm0; add rax,8; cmp rdx,rax; jnz 2; 1: cmp rcx,rsi; ret: two
+ * ways lead to both ends of the loop's branch, and none of its edges has a count of its own. */
+Test(in_core, a_branch_is_taken_as_often_as_its_ends_allow)
+{
+	static const char code[] = "\x48\x85\xff\x74\x0d\xf2\x0f\x11\x00\x48\x83\xc0\x08"
+				   "\x48\x39\xc2\x75\xf3\x48\x39\xf1\xc3";
+	const struct part parts[] = {{0, 5, 10}, {5, 18, TURNS}, {18, 22, 10}};
+	struct core_facts facts = made_up();
+	facts.taken = 3;
+	const struct in_core found = in_core_of_parts(&facts, code, 22, parts, 3, 10);
+	cr_expect_float_eq(found.part[IN_CORE_TAKEN], 3 * 0.995, 1e-9, "%g",
+			   found.part[IN_CORE_TAKEN]);
 	core_facts_deinit(&facts);
 }
 

@@ -20,6 +20,11 @@
 /* First touch is stopped after this time, so that a huge last-level cache or slow page faults
  * (a guest whose memory the host has yet to provide) do not hold up the user. */
 #define TOUCH_LIMIT_NS UINT64_C(1000000000)
+/* It goes on for so long as long as the last-level caches may hold what was touched: what is walked
+ * through in turns leaves a cache when it is larger than that, and a half more is taken as
+ * replacement is not perfect. */
+#define TOUCH_MOST_NS UINT64_C(4000000000)
+#define BEYOND_CACHES (1.5 / 4) /* of roofs_dram_bytes() */
 /* A level is not measured in less than three arrays of this size: bandwidth.c's grain and skew. */
 #define LEVEL_MIN_BYTES 12288
 
@@ -86,8 +91,15 @@ static void fill(char *from, size_t bytes)
 
 struct touch {
 	struct arena *arenas;
-	uint64_t deadline;
+	const size_t *least; /* bytes by thread, until `latest`; NULL: none */
+	uint64_t deadline, latest;
 };
+
+static bool is_late(const struct touch *touch, int thread, size_t bytes)
+{
+	const bool is_less = touch->least && bytes < touch->least[thread];
+	return bytes && clock_now_ns() >= (is_less ? touch->latest : touch->deadline);
+}
 
 static void touch_arena(void *context, int thread)
 {
@@ -95,17 +107,19 @@ static void touch_arena(void *context, int thread)
 	struct arena *arena = &touch->arenas[thread];
 	size_t usable = arena->mapping + arena->mapped - arena->base;
 	usable = usable / ARENA_HUGE_PAGE * ARENA_HUGE_PAGE;
-	while (arena->bytes < usable && (!arena->bytes || clock_now_ns() < touch->deadline)) {
+	while (arena->bytes < usable && !is_late(touch, thread, arena->bytes)) {
 		fill(arena->base + arena->bytes, ARENA_HUGE_PAGE);
 		arena->bytes += ARENA_HUGE_PAGE;
 	}
 }
 
 /* Each thread of the team fills its arena with numbers, until all is filled or `limit_ns`
- * have passed. */
-static void arenas_touch(struct team *team, struct arena *arenas, uint64_t limit_ns)
+ * have passed; TOUCH_MOST_NS, as long as it has fewer than `least` bytes. */
+static void arenas_touch(struct team *team, struct arena *arenas, const size_t *least,
+			 uint64_t limit_ns)
 {
-	struct touch touch = {arenas, clock_now_ns() + limit_ns};
+	const uint64_t now = clock_now_ns();
+	struct touch touch = {arenas, least, now + limit_ns, now + TOUCH_MOST_NS};
 	team_run(team, touch_arena, &touch);
 }
 
@@ -233,15 +247,17 @@ static struct rf_error *map_arenas(struct roofs_run *run, int n_threads)
 /* Says so when DRAM has to be measured in less memory than it should. */
 static struct rf_error *note_small_dram(struct roofs_run *run, const struct roof_site *site)
 {
-	size_t wanted = roofs_dram_bytes(run->topology, site->n_threads),
-	       got = roofs_arena_bytes(site);
-	if (got >= wanted)
+	const size_t enough = (size_t)(BEYOND_CACHES *
+				       (double)roofs_dram_bytes(run->topology, site->n_threads)),
+		     got = roofs_arena_bytes(site);
+	if (got >= enough)
 		return NULL;
-	return roofs_note(run,
-			  "DRAM was measured in %zu MiB with %d thread%s, not in the %zu MiB of 4 "
-			  "times the last-level cache: it may include cache hits",
-			  got * site->n_threads >> 20, site->n_threads,
-			  site->n_threads == 1 ? "" : "s", wanted * site->n_threads >> 20);
+	return roofs_note(
+		run,
+		"DRAM was measured in %zu MiB with %d thread%s, not in the %zu MiB of 1.5 "
+		"times the last-level cache: it may include cache hits",
+		got * site->n_threads >> 20, site->n_threads, site->n_threads == 1 ? "" : "s",
+		enough * site->n_threads >> 20);
 }
 
 /* What is refused is noted and left out; takes `error`. */
@@ -273,6 +289,23 @@ static struct rf_error *add_site(struct roofs_run *run, struct roof_site *site)
 	return rf_error_no_memory();
 }
 
+/* By the largest site. */
+static struct rf_error *touch_all(struct roofs_run *run)
+{
+	const struct roof_site *last = &run->sites[run->n_sites - 1];
+	size_t *least = calloc((unsigned)last->n_threads, sizeof(*least));
+	if (!least)
+		return rf_error_no_memory();
+	for (int i = 0; i < last->n_threads; i++)
+		least[i] = (size_t)(BEYOND_CACHES * (double)wanted_bytes(run, i));
+	if (run->wish->touch_ns)
+		arenas_touch(last->team, run->arenas, NULL, run->wish->touch_ns);
+	else
+		arenas_touch(last->team, run->arenas, least, TOUCH_LIMIT_NS);
+	free(least);
+	return NULL;
+}
+
 static struct rf_error *make_count_sites(struct roofs_run *run, const int *cpus)
 {
 	struct rf_error *error = NULL;
@@ -285,9 +318,7 @@ static struct rf_error *make_count_sites(struct roofs_run *run, const int *cpus)
 	}
 	if (error)
 		return error;
-	struct roof_site *last = &run->sites[run->n_sites - 1];
-	arenas_touch(last->team, run->arenas,
-		     run->wish->touch_ns ? run->wish->touch_ns : TOUCH_LIMIT_NS);
+	error = touch_all(run);
 	for (size_t i = 0; i < run->n_sites && !error; i++)
 		error = note_small_dram(run, &run->sites[i]);
 	return error;
@@ -316,7 +347,7 @@ static struct rf_error *bind_arenas(struct roofs_run *run, struct roof_site *sit
 		error = arena_map(&site->arenas[i], bytes < budget ? bytes : budget,
 				  run->topology->nodes[site->memory_node]);
 	if (!error)
-		arenas_touch(site->team, site->arenas, TOUCH_LIMIT_NS / 4);
+		arenas_touch(site->team, site->arenas, NULL, TOUCH_LIMIT_NS / 4);
 	return error;
 }
 

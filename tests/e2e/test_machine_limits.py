@@ -225,9 +225,9 @@ def test_quota_below_one_cpu(t):
 
 
 def little_dram(machine):
-    """True when 4 times the last-level cache does not fit into half of the memory limit."""
+    """True when 1.5 times the last-level cache does not fit into half of the memory limit."""
     last = max(machine["caches"], key=lambda cache: cache["level"], default=None)
-    return last is not None and 4 * last["size_bytes"] > MEMORY // 2
+    return last is not None and 1.5 * last["size_bytes"] > MEMORY // 2
 
 
 def check_little_memory(result):

@@ -66,7 +66,7 @@ static size_t add_kernels(const struct profile *profile, bool victim_l3, int bor
 struct ecm_machine ecm_machine_of(const struct profile *profile)
 {
 	struct ecm_kernel kernels[N_BORDERS * N_STREAMS];
-	struct ecm_machine machine = {.clock_ghz = model_clock_ghz(profile),
+	struct ecm_machine machine = {.clock_ghz = model_clock_held_ghz(profile),
 				      .victim_l3 = has_victim_l3(profile)};
 	bool enough = true;
 	for (int border = 1; border <= N_BORDERS; border++) {

@@ -14,7 +14,7 @@ enum ecm_source {
 };
 
 struct ecm_machine {
-	double clock_ghz; /* NAN: not known, and nothing is in cycles */
+	double clock_ghz; /* that the machine held; NAN: not known, and nothing is in cycles */
 	enum ecm_source source;
 	bool victim_l3;        /* as simulated; false where nothing was */
 	struct ecm_fit fit;    /* links in 1e9 bytes per second, of one thread */

@@ -97,7 +97,7 @@ static double chains_at_once(const struct model_function *f, uint32_t loop)
 bool ecm_in_core(const struct profile *profile, const struct model_function *f, uint32_t loop,
 		 struct in_core *in_core)
 {
-	const double clock_ghz = model_clock_ghz(profile);
+	const double clock_ghz = model_clock_held_ghz(profile);
 	const struct own own = own_of(f, loop);
 	*in_core = (struct in_core){0};
 	if (!(own.turns > 0) || isnan(clock_ghz) || !f->tally.instructions)

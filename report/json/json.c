@@ -49,6 +49,7 @@ static void put_machine(struct json_writer *out, const char *key, const struct r
 		"usable_threads",
 		"clock_ghz",
 		"clock_fp_ghz",
+		"clock_held_ghz",
 		"line_transfer_core_ns",
 		"line_transfer_cache_ns",
 		"line_transfer_beyond_ns",

@@ -407,11 +407,23 @@ double model_issue_width(const struct profile *profile)
 	return width >= 1 && width <= 64 ? width : MODEL_ISSUE_WIDTH;
 }
 
-double model_clock_ghz(const struct profile *profile)
+static double clock_fact(const struct profile *profile, const char *name)
 {
-	const char *fact = profile_get_fact(profile, "clock_ghz");
+	const char *fact = profile_get_fact(profile, name);
 	const double clock = fact ? strtod(fact, NULL) : 0;
 	return clock > 0 && clock < 100 ? clock : NAN;
+}
+
+double model_clock_ghz(const struct profile *profile)
+{
+	return clock_fact(profile, "clock_ghz");
+}
+
+double model_clock_held_ghz(const struct profile *profile)
+{
+	const double held = clock_fact(profile, "clock_held_ghz"),
+		     highest = model_clock_ghz(profile);
+	return isnan(held) || held > highest ? highest : held;
 }
 
 /* Instructions per second under clock × issue width × threads. */

@@ -9,3 +9,5 @@ void model_place(const struct profile *profile, const struct model_choice *choic
 
 /* The measured clock, 1e9 cycles per second; NAN where it is not known or cannot be. */
 double model_clock_ghz(const struct profile *profile);
+/* The one that the machine held behind the run; where that was not measured, the former. */
+double model_clock_held_ghz(const struct profile *profile);

@@ -6,6 +6,7 @@
 #include "base/u64_map.h"
 #include "insn/insn_cache.h"
 #include "machine/data/core_json.h"
+#include "machine/kernels/clock_held.h"
 #include "machine/store/core_store.h"
 #include "tracer/launch/launch.h"
 
@@ -153,7 +154,11 @@ struct rf_error *run_core_take(struct run *run)
 	size_t n_measured;
 	const size_t n = wanted_forms(&uses, forms, &n_measured);
 	core_store_read(&facts);
-	if (uses.n && !run->options->keep_roofs && !launch_was_interrupted(run->timed_status))
+	const bool measures =
+		!run->options->keep_roofs && !launch_was_interrupted(run->timed_status);
+	if (measures)
+		profile_set_fact(run->profile, "clock_held_ghz", "%.4f", clock_held_ghz());
+	if (uses.n && measures)
 		error = core_store_more(forms, n_measured, MORE_NS, &facts);
 	if (!error && uses.n)
 		error = keep(run->profile, &facts, forms, n);

@@ -122,6 +122,29 @@ Test(loop_account, parts_add_up)
 	profile_destroy(p);
 }
 
+/* Cycles of the core pass at the clock that was held, bytes at the rates that were measured. */
+Test(loop_account, the_core_has_the_clock_that_was_held)
+{
+	static const struct {
+		const char *held;
+		double ghz;
+	} cases[] = {{"0.8", 0.8}, {"1.7", 1}, {"0", 1}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct profile *p = profile_of(true, true, 20);
+		profile_set_fact(p, "clock_held_ghz", "%s", cases[i].held);
+		struct model model = build_as(p, with_loops);
+		const struct ecm_machine machine = ecm_machine_of(p);
+		struct ecm_function ecm;
+		assert_ok(ecm_function_init(&ecm, &machine, p, &model, find(&model, "triad")));
+		near(machine.clock_ghz, cases[i].ghz, 1e-9, "clock");
+		near(ecm.loops[0].parts_s[ECM_OL], TURNS * 1e-9 / cases[i].ghz, 1e-3, "core");
+		near(ecm.loops[0].parts_s[ECM_L2_L3], 4 * TURNS * 1e-9, 0.02, "L2L3");
+		ecm_function_deinit(&ecm);
+		model_deinit(&model);
+		profile_destroy(p);
+	}
+}
+
 /* What is not known is said, and not taken for nothing. */
 Test(loop_account, what_is_lacking_is_said)
 {

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROFILE_SCHEMA_VERSION 9   /* PRAGMA user_version */
+#define PROFILE_SCHEMA_VERSION 10  /* PRAGMA user_version */
 #define PROFILE_MAX_RUNS 1000      /* timed runs of a program, at most */
 #define PROFILE_MAX_FRAMES 1024    /* of a call path, at most; a run keeps 128 */
 #define PROFILE_MAX_CPUS (1 << 20) /* threads of a roof, and NUMA nodes, at most */
@@ -206,6 +206,13 @@ struct profile_stride {
 	int64_t step;           /* bytes, the most frequent constant one; 0: none */
 	uint64_t fetched, used; /* bytes of lines that it brought in from memory and that have left
 				 * again, and of these those touched by anybody meanwhile */
+};
+
+/* An instruction with accesses that lie in two lines: so many of those that were looked at. */
+struct profile_crossing {
+	uint32_t module;
+	uint64_t offset;
+	uint64_t looked, crossed;
 };
 
 /* Memory traffic of an instruction as a function of the last cache's capacity: these lines come

@@ -18,6 +18,7 @@ static const char *const common_forms[] = {
 
 #define PASSES 2
 #define STEPS 32 /* of a chain or a row */
+#define LINES 8  /* of a row of accesses to lines */
 
 /* ---- memory ---- */
 
@@ -185,6 +186,27 @@ static double address_cycles(struct form_measure *measure)
 	return mixed > 1.15 * alone ? mixed / 3 : 0;
 }
 
+/* Loads or stores of eight bytes one after another, each from its own line, of which it leaves so
+ * much to the next. */
+static double line_row(struct form_measure *measure, bool stores, int beyond)
+{
+	struct code *code = timed_code_body(measure->timed);
+	for (int i = 0; i < STEPS; i++) {
+		const int at = 64 * (i % LINES + 1) - 8 + beyond;
+		if (stores)
+			code_add_named(code, "mov m64, r64", at, CODE_CONSTANT, 0);
+		else
+			code_add_named(code, "mov r64, m64", 3, at, 0);
+	}
+	return timed_code_cycles(measure->timed, (struct timed_kind){KIND_NONE, false}) / STEPS;
+}
+
+static double crossing(struct form_measure *measure, bool stores)
+{
+	const double times = line_row(measure, stores, 4) / line_row(measure, stores, 0);
+	return isnan(times) ? NAN : fmax(1, times);
+}
+
 /* A little below 0 is noise, where a load takes the value from a register.  NAN stays. */
 static double at_least_0(double cycles)
 {
@@ -202,6 +224,8 @@ static void measure_core(struct form_measure *measure, struct core_facts *facts)
 		facts->forward_still[vector] = at_least_0(forward_still(measure, vector));
 	}
 	facts->address = address_cycles(measure);
+	for (int stores = 0; stores < 2; stores++)
+		facts->crossing[stores] = crossing(measure, stores);
 	facts->dividers_apart = dividers_apart(measure);
 	facts->compares_fuse = fuses(measure, "cmp r64, r64");
 	facts->steps_fuse = fuses(measure, "sub r64, i8");
@@ -219,6 +243,8 @@ static void take_shorter_core(struct core_facts *facts, const struct core_facts 
 			fmin(facts->forward_still[vector], again->forward_still[vector]);
 	}
 	facts->address = fmin(facts->address, again->address);
+	for (int stores = 0; stores < 2; stores++)
+		facts->crossing[stores] = fmin(facts->crossing[stores], again->crossing[stores]);
 	facts->dividers_apart |= again->dividers_apart;
 	facts->compares_fuse |= again->compares_fuse;
 	facts->steps_fuse |= again->steps_fuse;

@@ -42,6 +42,9 @@ struct core_facts {
 	/* Of an address, of a load or a store, where two loads and a store take longer than both
 	 * alone and so share units for these; 0 where they do not. */
 	double address;
+	/* Loads and stores that lie in two lines keep the units for loads and stores so many times
+	 * as long as others. */
+	double crossing[2];
 	bool dividers_apart; /* integers are divided beside floating-point numbers */
 	/* A comparison and the branch behind it take one slot together; the same of what adds or
 	 * subtracts. */

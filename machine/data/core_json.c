@@ -49,11 +49,12 @@ json_t *core_facts_to_json(const struct core_facts *facts)
 	for (size_t i = 0; i < facts->n_forms; i++)
 		failed |= json_array_append_new(forms, form_to_json(&facts->forms[i]));
 	json_t *json =
-		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:o}", "probes",
+		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:o}", "probes",
 			  probes_to_json(), "taken", cycles_to_json(facts->taken), "load",
 			  row_to_json(facts->load, 2), "forward", row_to_json(facts->forward, 2),
 			  "forward_still", row_to_json(facts->forward_still, 2), "address",
-			  cycles_to_json(facts->address), "dividers_apart", facts->dividers_apart,
+			  cycles_to_json(facts->address), "crossing",
+			  row_to_json(facts->crossing, 2), "dividers_apart", facts->dividers_apart,
 			  "compares_fuse", facts->compares_fuse, "steps_fuse", facts->steps_fuse,
 			  "forms", forms);
 	if (failed) {
@@ -109,6 +110,7 @@ struct rf_error *core_facts_from_json(const json_t *json, struct core_facts *out
 	read_row(json_object_get(json, "forward"), facts.forward, 2);
 	read_row(json_object_get(json, "forward_still"), facts.forward_still, 2);
 	facts.address = cycles_of(json_object_get(json, "address"));
+	read_row(json_object_get(json, "crossing"), facts.crossing, 2);
 	facts.dividers_apart = json_is_true(json_object_get(json, "dividers_apart"));
 	facts.compares_fuse = json_is_true(json_object_get(json, "compares_fuse"));
 	facts.steps_fuse = json_is_true(json_object_get(json, "steps_fuse"));

@@ -107,15 +107,29 @@ static bool is_fused(const struct reader *reader, uint32_t index, const struct d
 		mnemonic == ZYDIS_MNEMONIC_DEC);
 }
 
-static void add_memory(struct reader *reader, const struct dataflow *flow, double weight)
+/* How many times as long as others the loads or stores of an instruction take, some of which lie in
+ * two lines. */
+static double times_longer(const struct core_facts *facts, bool store, double crossing_share)
+{
+	const double measured = facts->crossing[store];
+	return 1 + crossing_share * ((measured >= 1 ? measured : 2) - 1);
+}
+
+static void add_memory(struct reader *reader, const struct flow_node *node,
+		       const struct dataflow *flow, double weight)
 {
 	const struct core_facts *facts = reader->facts;
 	const struct form_parts *parts = &flow->parts;
+	const struct profile_block *block = &reader->code->profile->blocks[node->block];
 	const unsigned lanes = parts->memory_in_form && flow->work.lanes ? flow->work.lanes : 1;
-	const double each = weight * lanes;
-	reader->sums.loads += each * access_cycles(facts, parts->load, false);
-	reader->sums.stores += each * access_cycles(facts, parts->store, true);
-	reader->sums.accesses += each * ((parts->load != 0) + (parts->store != 0));
+	const double each = weight * lanes,
+		     share = line_crossings_share(reader->code->crossings, block->module,
+						  node->offset);
+	reader->sums.loads +=
+		each * access_cycles(facts, parts->load, false) * times_longer(facts, false, share);
+	reader->sums.stores +=
+		each * access_cycles(facts, parts->store, true) * times_longer(facts, true, share);
+	reader->sums.accesses += each * ((parts->load != 0) + (parts->store != 0)) * (1 + share);
 }
 
 /* What stands for jumps, calls and returns: conditional branches have the same units. */
@@ -213,7 +227,7 @@ static void add_loop(struct reader *reader, uint32_t loop)
 			reader->sums.unknown += weight;
 			continue;
 		}
-		add_memory(reader, flow, weight);
+		add_memory(reader, node, flow, weight);
 		if (!is_fused(reader, i, flow))
 			add_form(reader, flow, weight, slot);
 	}

@@ -6,6 +6,7 @@
 
 #include "insn/insn_cache.h"
 #include "machine/data/core_facts.h"
+#include "report/ecm/line_crossings.h"
 #include "report/model/flow_graph.h"
 #include "report/model/model.h"
 
@@ -43,6 +44,7 @@ struct in_core_code {
 	const struct flow_graph *graph;     /* of the function, with its loops found */
 	const struct profile_function *row; /* its own in the profile */
 	const struct model_function *function;
+	const struct line_crossings *crossings; /* NULL: not known */
 };
 
 /* The facts about the recording machine's core that the

@@ -20,6 +20,7 @@ struct walk {
 	bool begun, has_step, has_stray;
 	uint32_t bytes, burst;
 	uint64_t unit, constant, random;
+	uint64_t looked, crossed;
 	struct {
 		int64_t step;
 		uint64_t n;
@@ -28,7 +29,7 @@ struct walk {
 
 /* What is left of the walks of an instruction whose thread has ended. */
 struct walked {
-	uint64_t unit, constant, random;
+	uint64_t unit, constant, random, looked, crossed;
 	int64_t step; /* the most frequent one, `most` times */
 	uint64_t most;
 };
@@ -177,6 +178,8 @@ void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t bu
 		add_difference(walk, (int64_t)(address - walk->last));
 	else
 		walk->has_stray = false;
+	walk->looked++;
+	walk->crossed += address % CACHE_LINE + bytes > CACHE_LINE;
 	walk->begun = true;
 	walk->burst = burst;
 	walk->last = address;
@@ -248,6 +251,8 @@ static void add_walk(struct walked *sum, const struct walk *walk)
 	sum->unit += walk->unit;
 	sum->constant += walk->constant;
 	sum->random += walk->random;
+	sum->looked += walk->looked;
+	sum->crossed += walk->crossed;
 	for (size_t i = 0; i < N_STEPS; i++)
 		if (walk->steps[i].n > sum->most) {
 			sum->most = walk->steps[i].n;
@@ -284,8 +289,7 @@ static bool keep_walked(struct strides *strides, uint32_t who, const struct walk
 void strides_end(struct strides *strides, uint32_t who)
 {
 	const struct walked walked = all_walked(strides, who);
-	if ((walked.unit || walked.constant || walked.random) &&
-	    !keep_walked(strides, who, &walked))
+	if (walked.looked && !keep_walked(strides, who, &walked))
 		return; /* memory is short: they stay as they are */
 	for (size_t i = 2 * (size_t)who; i < 2 * (size_t)who + 2; i++) {
 		if (!walk_at(strides, i))
@@ -303,7 +307,9 @@ struct stride_counts strides_counts(const struct strides *strides, uint32_t who)
 	struct stride_counts counts = {.unit = walked.unit,
 				       .constant = walked.constant,
 				       .random = walked.random,
-				       .step = walked.step};
+				       .step = walked.step,
+				       .looked = walked.looked,
+				       .crossed = walked.crossed};
 	if (who < strides->n_fetches) {
 		counts.fetched = strides->fetches[who].fetched;
 		counts.used = strides->fetches[who].used;
@@ -322,6 +328,36 @@ static void close_all(struct strides *strides)
 		close_use(strides, &strides->uses[i]);
 		strides->uses[i].who = 0;
 	}
+}
+
+/* Adds a row, or to that of another thread. */
+static struct rf_error *add_crossing(struct profile *profile, struct u64_map *row_of,
+				     uint32_t module, uint64_t offset,
+				     const struct stride_counts *counts)
+{
+	const uint64_t key = ((uint64_t)module << 48 | offset) + 1;
+	const uint32_t *index = u64_map_find(row_of, key);
+	if (index) {
+		profile->crossings[*index].looked += counts->looked;
+		profile->crossings[*index].crossed += counts->crossed;
+		return NULL;
+	}
+	const struct profile_crossing row = {module, offset, counts->looked, counts->crossed};
+	return rf_array_push(profile->crossings, profile->n_crossings, profile->cap_crossings,
+			     row) &&
+			       u64_map_set(row_of, key, (uint32_t)profile->n_crossings - 1)
+		       ? NULL
+		       : rf_error_no_memory();
+}
+
+/* Those of no use are left out: instructions none of whose accesses crossed a line. */
+static void drop_whole(struct profile *profile)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < profile->n_crossings; i++)
+		if (profile->crossings[i].crossed)
+			profile->crossings[kept++] = profile->crossings[i];
+	profile->n_crossings = kept;
 }
 
 static uint64_t steps_of(const struct stride_counts *counts)
@@ -369,7 +405,7 @@ struct rf_error *strides_save(struct strides *strides, struct profile *profile,
 			      void *context)
 {
 	struct rf_error *error = NULL;
-	struct u64_map row_of = {0};
+	struct u64_map row_of = {0}, crossing_of = {0};
 	close_all(strides);
 	const uint64_t n_buckets = strides->n_buckets;
 	strides->n_buckets = 0; /* they are all counted */
@@ -380,12 +416,17 @@ struct rf_error *strides_save(struct strides *strides, struct profile *profile,
 		const struct stride_counts counts = strides_counts(strides, who);
 		uint32_t module;
 		uint64_t offset;
-		if (!steps_of(&counts) && !counts.fetched)
+		if (!counts.looked && !counts.fetched)
 			continue;
 		place(context, who, &module, &offset);
-		error = add_row(profile, &row_of, module, offset, &counts);
+		if (steps_of(&counts) || counts.fetched)
+			error = add_row(profile, &row_of, module, offset, &counts);
+		if (!error && counts.looked)
+			error = add_crossing(profile, &crossing_of, module, offset, &counts);
 	}
+	drop_whole(profile);
 	strides->n_buckets = n_buckets;
 	u64_map_deinit(&row_of);
+	u64_map_deinit(&crossing_of);
 	return error;
 }

@@ -39,13 +39,15 @@ void strides_touched(struct strides *strides, uint64_t line, uint64_t bytes);
 struct stride_counts {
 	/* Steps: by the width of the access, by another constant, others. */
 	uint64_t unit, constant, random;
-	int64_t step;           /* bytes, the most frequent constant one, unit or not; 0: none */
-	uint64_t fetched, used; /* bytes */
+	int64_t step;             /* bytes, the most frequent constant one, unit or not; 0: none */
+	uint64_t fetched, used;   /* bytes */
+	uint64_t looked, crossed; /* accesses that were noted, and of these those of two lines */
 };
 struct stride_counts strides_counts(const struct strides *strides, uint32_t who);
 
-/* Adds a row for each instruction.  `place` gives the instruction of a `who`.  Lines that are still
- * in the caches count as if they left now.  Errors: memory is short. */
+/* Adds a row for each instruction, and one for each that has accesses that cross a line.  `place`
+ * gives the instruction of a `who`.  Lines that are still in the caches count as if they left now.
+ * Errors: memory is short. */
 struct rf_error *strides_save(struct strides *strides, struct profile *profile,
 			      void (*place)(void *context, uint32_t who, uint32_t *module,
 					    uint64_t *offset),

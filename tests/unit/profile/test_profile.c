@@ -488,12 +488,12 @@ Test(profile, missing_and_foreign_files_are_said)
 Test(profile, a_newer_schema_says_which_and_what_to_do)
 {
 	save_sample();
-	run_sql("PRAGMA user_version = 10");
+	run_sql("PRAGMA user_version = 11");
 	struct rf_error *error = load_error();
 	cr_assert_not_null(error);
 	cr_expect_str_eq(error->hint, "update rfprof");
 	assert_error(error, RF_EFORMAT,
-		     "schema version 10, newer than the 9 that this rfprof reads");
+		     "schema version 11, newer than the 10 that this rfprof reads");
 	run_sql("PRAGMA user_version = 1");
 	assert_error(load_error(), RF_EFORMAT,
 		     "schema version 1, older than the 2 that this rfprof reads");

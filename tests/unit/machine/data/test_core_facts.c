@@ -44,6 +44,7 @@ Test(core_facts, are_the_same_after_they_were_json)
 				   .load = {5, 6},
 				   .forward = {4, NAN},
 				   .forward_still = {0, 5.5},
+				   .crossing = {2, 3.5},
 				   .dividers_apart = true,
 				   .steps_fuse = true},
 			  read = {0};
@@ -56,6 +57,7 @@ Test(core_facts, are_the_same_after_they_were_json)
 	cr_expect_eq(read.load[1], 6);
 	cr_expect(isnan(read.forward[1]));
 	cr_expect_eq(read.forward_still[1], 5.5);
+	cr_expect(read.crossing[0] == 2 && read.crossing[1] == 3.5);
 	cr_expect(read.dividers_apart && read.steps_fuse && !read.compares_fuse);
 	for (size_t i = 0; i < 2; i++) {
 		cr_expect_eq(form_key(read.forms[i].form), form_key(facts.forms[i].form));

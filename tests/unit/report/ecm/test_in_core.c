@@ -56,11 +56,12 @@ struct part {
 	int64_t n;
 };
 
-/* Code at 0x100 with a loop that is entered so often. */
+/* Code at 0x100 with a loop that is entered so often; `crossing` may be NULL. */
 static struct in_core in_core_of_parts(const struct core_facts *facts, const char *bytes,
 				       uint32_t size, const struct part *parts, size_t n_parts,
-				       int64_t entries)
+				       int64_t entries, const struct profile_crossing *crossing)
 {
+	struct line_crossings crossings;
 	struct profile *profile = profile_create();
 	struct flow_graph graph = {0};
 	struct model_function function = {.time_ns = 1};
@@ -79,9 +80,14 @@ static struct in_core in_core_of_parts(const struct core_facts *facts, const cha
 	assert_ok(flow_graph_find_loops(&graph, &row, &function));
 	cr_assert_eq(function.n_loops, 1);
 	function.loops[0].entries = entries;
-	const struct in_core_code code = {profile, insns, &graph, &row, &function};
+	if (crossing)
+		cr_assert(rf_array_push(profile->crossings, profile->n_crossings,
+					profile->cap_crossings, *crossing));
+	assert_ok(line_crossings_init(profile, &crossings));
+	const struct in_core_code code = {profile, insns, &graph, &row, &function, &crossings};
 	assert_ok(in_core_of_loop(facts, &code, 0, &found));
 	free(function.loops);
+	line_crossings_deinit(&crossings);
 	flow_graph_deinit(&graph);
 	insn_cache_destroy(insns);
 	profile_destroy(profile);
@@ -93,7 +99,7 @@ static struct in_core in_core_of(const struct core_facts *facts, const char *byt
 				 int64_t entries)
 {
 	const struct part all = {0, size, TURNS};
-	return in_core_of_parts(facts, bytes, size, &all, 1, entries);
+	return in_core_of_parts(facts, bytes, size, &all, 1, entries, NULL);
 }
 
 /* Assembled with gas 2.40; the comments are its disassembly. */
@@ -151,6 +157,24 @@ Test(in_core, of_loops_that_are_known)
 	core_facts_deinit(&facts);
 }
 
+/* movsd [rax],xmm0 at 0x100, half of whose stores lie in two lines, which take 3.5 times as long.
+ */
+Test(in_core, an_access_to_two_lines_takes_longer)
+{
+	static const char code[] = "\xf2\x0f\x11\x00\x48\x83\xc0\x08\x48\xff\xc9\x75\xf3";
+	const struct part all = {0, 13, TURNS};
+	struct core_facts facts = made_up();
+	facts.crossing[0] = 2;
+	facts.crossing[1] = 3.5;
+	const struct profile_crossing half = {0, 0x100, 1000, 500};
+	const struct in_core found = in_core_of_parts(&facts, code, 13, &all, 1, 1, &half);
+	cr_expect_float_eq(found.t_nol, 1 + 0.5 * 2.5, 1e-6, "%g", found.t_nol);
+	facts.crossing[1] = NAN;
+	const struct in_core twice = in_core_of_parts(&facts, code, 13, &all, 1, 1, &half);
+	cr_expect_float_eq(twice.t_nol, 1.5, 1e-6, "%g", twice.t_nol);
+	core_facts_deinit(&facts);
+}
+
 /* Four turns of four instructions are a twelfth of 192: as many entries run beside each other. */
 Test(in_core, a_loop_that_is_left_soon_overlaps_with_what_comes_behind_it)
 {
@@ -172,7 +196,7 @@ Test(in_core, a_branch_is_taken_as_often_as_its_ends_allow)
 	const struct part parts[] = {{0, 5, 10}, {5, 18, TURNS}, {18, 22, 10}};
 	struct core_facts facts = made_up();
 	facts.taken = 3;
-	const struct in_core found = in_core_of_parts(&facts, code, 22, parts, 3, 10);
+	const struct in_core found = in_core_of_parts(&facts, code, 22, parts, 3, 10, NULL);
 	cr_expect_float_eq(found.part[IN_CORE_TAKEN], 3 * 0.995, 1e-9, "%g",
 			   found.part[IN_CORE_TAKEN]);
 	core_facts_deinit(&facts);

@@ -212,8 +212,10 @@ static void place(void *context, uint32_t who, uint32_t *module, uint64_t *offse
 Test(strides, rows_of_the_profile)
 {
 	struct profile *profile = profile_create();
+	uint64_t crossed = 0;
 	begin();
 	for (uint64_t i = 0; i < 1000; i++) {
+		crossed += (DATA + 100 * i) / 64 != (DATA + 100 * i + 7) / 64;
 		strides_note(strides, 4, false, 0, DATA + 8 * i, 8);
 		strides_note(strides, 5, false, 0, DATA + 0x100000 + 8 * i, 8);
 		strides_note(strides, 6, false, 0, DATA + 100 * i, 8);
@@ -230,6 +232,10 @@ Test(strides, rows_of_the_profile)
 	cr_assert_eq(profile->strides[0].used, 32);
 	cr_assert_eq(profile->strides[1].constant, 999);
 	cr_assert_eq(profile->strides[1].step, 100);
+	cr_assert_eq(profile->n_crossings, 1);
+	cr_assert_eq(profile->crossings[0].offset, 3);
+	cr_assert_eq(profile->crossings[0].looked, 1000);
+	cr_assert(crossed > 0 && profile->crossings[0].crossed == crossed);
 	profile_destroy(profile);
 }
 

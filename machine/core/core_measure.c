@@ -256,6 +256,7 @@ static void take_shorter(struct form_fact *fact, const struct form_fact *before)
 {
 	fact->reciprocal = fmin(fact->reciprocal, before->reciprocal);
 	fact->apart = fmin(fact->apart, before->apart);
+	fact->beside_wide = fmin(fact->beside_wide, before->beside_wide);
 	for (int i = 0; i <= FORM_OPERANDS; i++)
 		fact->latency[i] = fmin(fact->latency[i], before->latency[i]);
 	for (int i = 0; i < CORE_PROBES; i++)

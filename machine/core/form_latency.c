@@ -6,6 +6,7 @@
 
 #define CHAIN 24  /* instructions of a loop; a whole number of ROTATED */
 #define ROTATED 4 /* registers that results go to in turns */
+#define WIDE_EVERY 8
 #define RAX 0
 #define ELIMINATED 0.5 /* cycles */
 #define WHOLE 0.25
@@ -156,8 +157,9 @@ static double add_division(struct code *code, struct insn_form form,
 	return 1;
 }
 
+/* `beside_wide`: with an instruction of 512 bits to each WIDE_EVERY of the chain. */
 static double latency_of(struct form_measure *measure, struct insn_form form,
-			 const struct form_shape *shape, int operand)
+			 const struct form_shape *shape, int operand, bool beside_wide)
 {
 	struct chain chain;
 	struct code *code = timed_code_body(measure->timed);
@@ -173,12 +175,16 @@ static double latency_of(struct form_measure *measure, struct insn_form form,
 			continue;
 		}
 		code_add(code, form, &registers);
+		if (beside_wide && k % WIDE_EVERY == 0)
+			code_add_named(code, "vpandq zmm, zmm, zmm", 8, CODE_VECTOR, CODE_VECTOR);
 		if (chain.from != chain.to)
 			added = add_way(measure, code, chain.from,
 					to == FORM_HIDDEN ? RAX : registers.number[to], chain.to,
 					operand == FORM_HIDDEN ? RAX : registers.number[operand]);
 	}
-	if (kind.vectors == KIND_NONE)
+	if (beside_wide)
+		kind.vectors = KIND_ZMM;
+	else if (kind.vectors == KIND_NONE)
 		kind.vectors = KIND_XMM;
 	const double cycles = timed_code_cycles(measure->timed, kind) / CHAIN - added;
 	/* What is done by giving a register another name takes a slot, but no time of a chain.  All
@@ -238,13 +244,27 @@ static double apart_of(struct form_measure *measure, struct insn_form form,
 	return apart > 0.5 && apart < own + 2 ? apart : 0;
 }
 
+/* How much longer a chain of the form takes beside instructions of 512 bits. */
+static double beside_wide_of(struct form_measure *measure, struct insn_form form,
+			     const struct form_shape *shape, int operand, double own)
+{
+	const int vectors = form_timed_kind(form).vectors;
+	if ((vectors != KIND_XMM && vectors != KIND_YMM) || isnan(own) || !(own > 0) ||
+	    shape->divides || !cpu_has(CPU_AVX512F) ||
+	    *ZydisMnemonicGetString(form.mnemonic) != 'v')
+		return 0;
+	const double more = latency_of(measure, form, shape, operand, true) - own;
+	return more > 0.3 ? more : 0;
+}
+
 void form_latencies(struct form_measure *measure, struct insn_form form,
 		    const struct form_shape *shape, struct form_fact *fact)
 {
 	for (int i = 0; i <= FORM_OPERANDS; i++)
 		fact->latency[i] = i < shape->n || i == FORM_HIDDEN
-					   ? latency_of(measure, form, shape, i)
+					   ? latency_of(measure, form, shape, i, false)
 					   : NAN;
 	const int first = shape->n > 1 && !shape->reads[0] ? 1 : 0;
 	fact->apart = apart_of(measure, form, shape, fact->latency[first]);
+	fact->beside_wide = beside_wide_of(measure, form, shape, first, fact->latency[first]);
 }

@@ -29,6 +29,11 @@ struct form_fact {
 	/* So much more when the operand is the result of another kind of instruction: some units
 	 * hand their own results over sooner (Golden Cove's adders); 0: no more. */
 	double apart;
+	/* So much more where instructions of 512 bits compute in the same loop, for which some
+	 * cores join units (Golden Cove: additions go to the units of multiplications then); 0: no
+	 * more.
+	 */
+	double beside_wide;
 	double reciprocal; /* of throughput: one behind the other, independent of each other */
 	double use[CORE_PROBES];
 };

@@ -26,8 +26,9 @@ static json_t *form_to_json(const struct form_fact *fact)
 {
 	char name[FORM_NAME];
 	form_name(fact->form, name);
-	return json_pack("{s:s, s:o, s:o, s:o, s:o}", "form", name, "apart",
-			 cycles_to_json(fact->apart), "reciprocal",
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "form", name, "apart",
+			 cycles_to_json(fact->apart), "beside_wide",
+			 cycles_to_json(fact->beside_wide), "reciprocal",
 			 cycles_to_json(fact->reciprocal), "latency",
 			 row_to_json(fact->latency, FORM_OPERANDS + 1), "use",
 			 row_to_json(fact->use, CORE_PROBES));
@@ -85,6 +86,7 @@ static bool read_form(const json_t *json, struct form_fact *fact)
 		return false;
 	fact->reciprocal = cycles_of(json_object_get(json, "reciprocal"));
 	fact->apart = cycles_of(json_object_get(json, "apart"));
+	fact->beside_wide = cycles_of(json_object_get(json, "beside_wide"));
 	read_row(json_object_get(json, "latency"), fact->latency, FORM_OPERANDS + 1);
 	read_row(json_object_get(json, "use"), fact->use, CORE_PROBES);
 	return true;

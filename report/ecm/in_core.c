@@ -250,8 +250,17 @@ static uint32_t ticks(double cycles)
 	return cycles > 0 && cycles < 1e5 ? (uint32_t)lrint(cycles * TICKS) : 0;
 }
 
+static bool is_wide(const struct insn_form *form)
+{
+	bool wide = false;
+	for (int i = 0; i < FORM_OPERANDS; i++)
+		wide |= form->operands[i] == KIND_ZMM;
+	return form->mnemonic && wide;
+}
+
+/* `beside_wide`: of a turn in which something computes with 512 bits. */
 static void set_latencies(const struct core_facts *facts, const struct dataflow *flow,
-			  uint32_t latency[FORM_OPERANDS + 1])
+			  bool beside_wide, uint32_t latency[FORM_OPERANDS + 1])
 {
 	const struct form_fact *fact = core_facts_find(facts, flow->parts.form);
 	const bool vector = flow->n_writes && flow->writes[0] >= REGISTER_VECTOR &&
@@ -261,8 +270,10 @@ static void set_latencies(const struct core_facts *facts, const struct dataflow 
 				 : !isnan(most)
 					 ? most
 					 : fmax(flow->latency, addition_cycles(facts, vector));
+	const double more = fact && beside_wide && fact->beside_wide > 0 ? fact->beside_wide : 0;
 	for (int i = 0; i <= FORM_OPERANDS; i++)
-		latency[i] = ticks(fact && !isnan(fact->latency[i]) ? fact->latency[i] : otherwise);
+		latency[i] = ticks(
+			(fact && !isnan(fact->latency[i]) ? fact->latency[i] : otherwise) + more);
 }
 
 struct way {
@@ -284,9 +295,11 @@ static void set_steps(const struct reader *reader, struct way *way, size_t n)
 	static const struct dataflow nothing = {
 		.memory = {.base = NO_REGISTER, .index = NO_REGISTER}};
 	const struct core_facts *facts = reader->facts;
+	bool wide = false;
 	for (size_t i = 0; i < n; i++) {
 		const struct dataflow *flow = dataflow_at(reader->code, way->nodes[i]);
 		way->flows[i] = flow ? *flow : nothing;
+		wide |= is_wide(&way->flows[i].parts.form);
 		for (unsigned w = 0; w < way->flows[i].n_writes; w++)
 			way->written[way->flows[i].writes[w]] = true;
 	}
@@ -303,7 +316,7 @@ static void set_steps(const struct reader *reader, struct way *way, size_t n)
 			.end = node->offset + node->length,
 			.load = ticks(load),
 			.forward = ticks(isnan(forward[vector]) ? load : forward[vector])};
-		set_latencies(facts, flow, way->steps[i].latency);
+		set_latencies(facts, flow, wide, way->steps[i].latency);
 	}
 }
 

@@ -13,7 +13,8 @@ static struct insn_form form_named(const char *name)
 
 static void add(struct core_facts *facts, const char *name, double latency, double use)
 {
-	struct form_fact fact = {.form = form_named(name), .reciprocal = 0.5, .apart = 1};
+	struct form_fact fact = {
+		.form = form_named(name), .reciprocal = 0.5, .apart = 1, .beside_wide = 1.5};
 	for (int i = 0; i <= FORM_OPERANDS; i++)
 		fact.latency[i] = i < 2 ? latency + i : NAN;
 	for (int i = 0; i < CORE_PROBES; i++)
@@ -62,6 +63,7 @@ Test(core_facts, are_the_same_after_they_were_json)
 	for (size_t i = 0; i < 2; i++) {
 		cr_expect_eq(form_key(read.forms[i].form), form_key(facts.forms[i].form));
 		cr_expect_eq(read.forms[i].apart, 1);
+		cr_expect_eq(read.forms[i].beside_wide, 1.5);
 		cr_expect_eq(read.forms[i].latency[1], 5);
 		cr_expect(isnan(read.forms[i].latency[2]) && isnan(read.forms[i].use[0]));
 	}

@@ -157,6 +157,24 @@ Test(in_core, of_loops_that_are_known)
 	core_facts_deinit(&facts);
 }
 
+/* vaddsd xmm0,xmm0,xmm1; vaddpd zmm4,zmm3,zmm2; dec rcx; jnz: on a core that takes half again as
+ * long for a scalar addition where something computes with 512 bits; and the same without the
+ * latter. */
+Test(in_core, wide_instructions_make_others_slower)
+{
+	static const char code[] = "\xc5\xfb\x58\xc1\x48\xff\xc9\x75\xf7",
+			  wide[] = "\xc5\xfb\x58\xc1\x62\xf1\xe5\x48\x58\xe2\x48\xff\xc9\x75\xf1";
+	struct core_facts facts = made_up();
+	struct form_fact fact = {.reciprocal = 0.5, .beside_wide = 1};
+	cr_assert(form_find("vaddsd xmm, xmm, xmm", &fact.form));
+	for (int i = 0; i <= FORM_OPERANDS; i++)
+		fact.latency[i] = 2;
+	cr_assert(core_facts_add(&facts, &fact));
+	cr_expect_float_eq(in_core_of(&facts, code, 9, 1).lcd, 2, 1e-9);
+	cr_expect_float_eq(in_core_of(&facts, wide, 15, 1).lcd, 3, 1e-9);
+	core_facts_deinit(&facts);
+}
+
 /* movsd [rax],xmm0 at 0x100, half of whose stores lie in two lines, which take 3.5 times as long.
  */
 Test(in_core, an_access_to_two_lines_takes_longer)

@@ -1,0 +1,101 @@
+/* A loop with a branch that goes by a byte of an array, which is filled anew before each pass: with
+ * random bytes half of its outcomes cannot be predicted by anything, with all the same none is
+ * mispredicted. */
+#include "machine/core/branch_cost.h"
+
+#include "machine/kernels/clock_kernels.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <x86intrin.h>
+
+#define BRANCHES 8192 /* of a pass, in L1 */
+#define PASSES 31
+#define CLOCK_COUNT 64
+#define MOST_SPREAD 0.2 /* between the quartiles, of the cost */
+
+/* Counts the bytes below 0.  One byte after another, so that compilers make no vectors of it. */
+static uint64_t pass(const uint8_t *bytes)
+{
+	const uint8_t *at = bytes, *end = bytes + BRANCHES;
+	uint64_t count = 0;
+	__asm__ volatile("1:\n\t"
+			 "cmpb $0, (%0)\n\t"
+			 "jge 2f\n\t"
+			 "inc %1\n"
+			 "2:\n\t"
+			 "inc %0\n\t"
+			 "cmp %2, %0\n\t"
+			 "jne 1b"
+			 : "+r"(at), "+r"(count)
+			 : "r"(end)
+			 : "memory", "cc");
+	return count;
+}
+
+static void fill_random(uint8_t *bytes, uint64_t *state)
+{
+	for (size_t i = 0; i < BRANCHES; i++) {
+		*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		bytes[i] = (uint8_t)(*state >> 56);
+	}
+}
+
+static double cycles_per_tick(void)
+{
+	uint64_t best = UINT64_MAX;
+	for (int i = 0; i < 3; i++) {
+		const uint64_t start = __rdtsc();
+		clock_adds(CLOCK_COUNT);
+		const uint64_t ticks = __rdtsc() - start;
+		best = ticks < best ? ticks : best;
+	}
+	return (double)CLOCK_COUNT * CLOCK_CYCLES_PER_COUNT / (double)best;
+}
+
+/* Cycles of a pass over bytes that have just been written. */
+static double timed_pass(const uint8_t *bytes)
+{
+	const double cycles = cycles_per_tick();
+	_mm_lfence();
+	const uint64_t start = __rdtsc();
+	_mm_lfence();
+	pass(bytes);
+	_mm_lfence();
+	return (double)(__rdtsc() - start) * cycles;
+}
+
+static double timed_predictable(uint8_t *bytes, int value)
+{
+	memset(bytes, value, BRANCHES);
+	pass(bytes); /* learns it */
+	return timed_pass(bytes);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+double branch_cost_cycles(void)
+{
+	double costs[PASSES];
+	uint64_t state = __rdtsc();
+	uint8_t *bytes = malloc(BRANCHES);
+	if (!bytes)
+		return NAN;
+	for (int i = 0; i < PASSES; i++) {
+		const double never = timed_predictable(bytes, 0),
+			     always = timed_predictable(bytes, 255);
+		fill_random(bytes, &state);
+		const double random = timed_pass(bytes);
+		costs[i] = (random - (never + always) / 2) / (BRANCHES / 2);
+	}
+	free(bytes);
+	qsort(costs, PASSES, sizeof(*costs), by_size);
+	const double middle = costs[PASSES / 2], spread = costs[3 * PASSES / 4] - costs[PASSES / 4];
+	return middle > 0 && spread < MOST_SPREAD * middle ? middle : NAN;
+}

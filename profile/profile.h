@@ -262,6 +262,28 @@ struct profile_shared_place {
 	uint32_t source_line;             /* or 0 */
 };
 
+enum profile_branch_kind {
+	PROFILE_BRANCH_CONDITIONAL,
+	PROFILE_BRANCH_JUMP, /* indirect ones */
+	PROFILE_BRANCH_CALL,
+	PROFILE_BRANCH_RETURN,
+	N_PROFILE_BRANCH_KINDS
+};
+
+/* What simulated predictors made of a branch's outcomes, in bursts of the counted run
+ * (docs/branches.md).  In any order. */
+struct profile_branch {
+	uint32_t module;
+	uint64_t offset; /* of the instruction */
+	enum profile_branch_kind kind;
+	uint64_t outcomes;           /* seen, of all threads */
+	uint64_t taken;              /* of them */
+	uint64_t wrong, plain_wrong; /* mispredicted by TAGE and its kin; by gshare and its kin */
+	/* Mispredicted share of all executions, by TAGE, with half of its 95 % interval; by gshare
+	 */
+	double share, halfwidth, plain_share;
+};
+
 enum counter_use { COUNTER_UNUSED, COUNTER_USED, COUNTER_IN_TURNS, COUNTER_BELOW, N_COUNTER_USES };
 
 /* A hardware event of the timed run.  A quantity ("flop_dp", tracer/pmu/event_table.h) is the

@@ -11,14 +11,16 @@
 #define SLOT_RETURNS 0x90000   /* where jumps and calls go to, and where returns do */
 /* So much farther on: the same two of the copy of the code without checks (target/copies.h) */
 #define SLOT_PLAIN 0x100000
-#define SLOT_COUNTERS 0x210000              /* 64-bit counters up to the ring */
-#define SLOT_RING (SLOT_STRIDE - (1 << 20)) /* chunks of records of traced accesses */
-#define SLOT_N_COUNTERS ((SLOT_RING - SLOT_COUNTERS) / 8)
+#define SLOT_COUNTERS 0x210000                    /* 64-bit counters up to the ring */
+#define SLOT_RING (SLOT_STRIDE - (1 << 20))       /* chunks of records of traced accesses */
+#define SLOT_BLOCKS (SLOT_RING - 4 * MOST_BLOCKS) /* u32 each: blocks that have run, in a burst */
+#define SLOT_N_COUNTERS ((SLOT_BLOCKS - SLOT_COUNTERS) / 8)
 /* The counters and the stubs of the copy of the code without checks have these numbers and higher
  * ones. */
 #define FIRST_PLAIN_COUNTER (SLOT_N_COUNTERS / 2)
 #define FIRST_PLAIN_STUB (1u << 30)
 #define MAX_SLOTS 512
+#define MOST_BLOCKS 65536 /* of a burst: indices are taken modulo this */
 
 /* Thread block: at GS:0 */
 #define G_SELF 0x00
@@ -168,6 +170,12 @@
 #define G_CALL_FLAGS 0x24d0
 #define G_AT_CALL_NUMBER 0x24d8 /* two more of the gate's entries */
 #define G_AT_CALL_RESULT 0x24e0
+
+/* Blocks that run are noted in bursts (docs/branches.md): while this is not 0, traced code lowers
+ * it and puts the number of a group (TRACE_TRANSFER in translate/trace_config.h) into that cell of
+ * SLOT_BLOCKS.  The tracer raises it from 0 at any time, and reads the cells behind it. */
+#define G_BLOCKS_LEFT 0x24e8 /* u64 */
+#define G_SPILL_BLOCK 0x24f0 /* register borrowed meanwhile */
 /* Counters of an instruction, and a row of the table behind its key */
 #define CALL_NUMBER 0x00 /* the last number, plus 1; in the table G_CALL_OUT */
 #define CALL_FAILED 0x08

@@ -273,8 +273,9 @@ static bool check_operand(const struct kept_code *kept, const struct trace_opera
 			  unsigned form)
 {
 	const bool by_vector = form == OPERAND_GATHER;
-	return operand->number < kept->n_numbers && operand->block < kept->cache.n_blocks &&
-	       operand->lanes <= 64 && operand->scale <= 8 &&
+	return (operand->number < kept->n_numbers || form == TRACE_TRANSFER) &&
+	       operand->block < kept->cache.n_blocks && operand->lanes <= 64 &&
+	       operand->scale <= 8 &&
 	       (!by_vector || operand->index_bits == 32 || operand->index_bits == 64) &&
 	       (operand->base < N_REGISTERS || operand->base == NO_BASE);
 }
@@ -285,7 +286,8 @@ static bool check_groups(const struct kept_code *kept)
 	ok &= kept->n_groups < TRACE_GROUP_MAX && kept->n_groups < (size_t)TRACE_PAGE * TRACE_PAGES;
 	for (size_t i = 0; i < kept->n_groups && ok; i++) {
 		const struct trace_group *group = &kept->groups[i];
-		ok = group->form < OPERAND_UNTRACED;
+		ok = group->form < OPERAND_UNTRACED ||
+		     (group->form == TRACE_TRANSFER && group->n == 1);
 		for (size_t k = 0; k < group->n && ok; k++)
 			ok = check_operand(kept, &group->operands[k], group->form);
 	}

@@ -170,7 +170,7 @@ static double *checked_executions(struct target *target, int slot)
 	}
 	for (uint32_t i = 0; i < config->n_groups; i++) {
 		const struct trace_group *group = trace_config_group(config, i);
-		for (uint16_t k = 0; k < group->n; k++)
+		for (uint16_t k = 0; k < group->n && group->form != TRACE_TRANSFER; k++)
 			if (group->operands[k].block <
 			    first->cache.n_blocks) /* else short memory */
 				executions[group->operands[k].number] =

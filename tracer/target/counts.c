@@ -95,7 +95,7 @@ void counts_note_result(uint8_t *slot, uint64_t result)
 {
 	const uint32_t cell = *slot_u32(slot, G_CALL_CELL);
 	if (cell % 8 ||
-	    cell > SLOT_RING - 8 * CALL_COUNTERS) /* the program can write anything there */
+	    cell > SLOT_BLOCKS - 8 * CALL_COUNTERS) /* the program can write anything there */
 		return;
 	if ((int64_t)result < 0) {
 		++*slot_u64(slot, cell + CALL_FAILED);

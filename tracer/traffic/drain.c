@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "cache/geometry_machine.h"
+#include "tracer/branches/branch_watch.h"
 #include "tracer/process/allocators.h"
 #include "tracer/traffic/executions.h"
 #include "tracer/traffic/records.h"
@@ -42,6 +43,7 @@ struct drain_source {
 	bool is_unchecked; /* its thread runs without checks */
 	bool by_chance;    /* all windows since executions were counted last have begun so */
 	struct record_reader reader;
+	struct watched_thread branches;
 };
 
 struct drain {
@@ -49,6 +51,7 @@ struct drain {
 	struct allocator_files *allocators;
 	pthread_mutex_t lock; /* of all that follows */
 	struct simulation simulation;
+	struct branch_watch branches;
 	struct drain_source **sources;
 	size_t n_sources, cap_sources;
 	uint8_t core_used[MAX_CORES];
@@ -126,6 +129,12 @@ static void ask_bursts(struct drain *drain)
 	}
 }
 
+static void look_at_branches(struct drain *drain)
+{
+	for (size_t i = 0; i < drain->n_sources; i++)
+		branch_watch_look(&drain->branches, &drain->sources[i]->branches);
+}
+
 /* Takes all that a source has recorded; its thread does not run. */
 static void take_rest(struct drain *drain, struct drain_source *source)
 {
@@ -146,6 +155,7 @@ static void *run(void *argument)
 	while (!drain->stop) {
 		const bool any = take_chunk(drain);
 		ask_bursts(drain);
+		look_at_branches(drain);
 		pthread_mutex_unlock(&drain->lock);
 		if (!any)
 			nanosleep(&(struct timespec){.tv_nsec = idle}, NULL);
@@ -239,6 +249,7 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 	record_reader_init(&source->reader, simulation, config, &rows, space, source->core);
 	source->reader.chunk.to = __rdtsc();
 	sharing_thread_begins(simulation->sharing, space, thread, source->reader.chunk.to);
+	branch_watch_begin(&drain->branches, &source->branches, config, slot);
 	if (!drain->runs)
 		drain->runs = thread_start(&drain->thread, run, drain) == 0;
 	pthread_mutex_unlock(&drain->lock);
@@ -266,6 +277,7 @@ void drain_end_window(struct drain *drain, struct drain_source *source, const do
 	pthread_mutex_lock(&drain->lock);
 	take_rest(drain, source);
 	trace_ring_rewind(&source->ring);
+	branch_watch_pause(&drain->branches, &source->branches);
 	if (executions)
 		accounts_end_window(drain->simulation.accounts, &source->reader.accounts,
 				    executions, n, source->by_chance);
@@ -284,6 +296,7 @@ void drain_begin_window(struct drain *drain, struct drain_source *source, uint32
 	pthread_mutex_lock(&drain->lock);
 	source->is_unchecked = false;
 	source->by_chance &= by_chance;
+	branch_watch_resume(&drain->branches, &source->branches);
 	source->burst_ns = clock_now_ns();   /* it had no time for one */
 	source->reader.chunk.to = __rdtsc(); /* nothing is recorded of the time before */
 	pthread_mutex_unlock(&drain->lock);
@@ -298,6 +311,7 @@ void drain_remove_thread(struct drain *drain, struct drain_source *source)
 	drain->account.n_records += source->reader.n_records;
 	drain->account.n_unknown += source->reader.n_unknown;
 	record_reader_deinit(&source->reader);
+	branch_watch_end(&drain->branches, &source->branches);
 	drain->core_used[source->core] = 0;
 	sharing_thread_ends(drain->simulation.sharing, source->reader.thread, __rdtsc());
 	for (size_t i = 0; i < drain->n_sources; i++)
@@ -360,6 +374,7 @@ void drain_finish(struct drain *drain)
 	hierarchy_finish(drain->simulation.hierarchy);
 	allocator_files_note_unread(drain->allocators, drain->profile);
 	traffic_save(&drain->simulation, &drain->account, &drain->shared, drain->profile);
+	rf_error_destroy(branch_watch_save(&drain->branches, drain->profile));
 }
 
 void drain_destroy(struct drain *drain)
@@ -367,6 +382,7 @@ void drain_destroy(struct drain *drain)
 	if (!drain)
 		return;
 	simulation_deinit(&drain->simulation);
+	branch_watch_deinit(&drain->branches);
 	pthread_mutex_destroy(&drain->lock);
 	allocator_files_destroy(drain->allocators);
 	free(drain->sources);

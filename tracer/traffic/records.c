@@ -330,7 +330,7 @@ static void take_record(struct record_reader *reader, const struct trace_record 
 		simulation_gap(reader->simulation, record->address);
 	else if (is_allocation_record(record))
 		take_allocation(reader, record);
-	else if (!group)
+	else if (!group || group->form == TRACE_TRANSFER)
 		reader->n_unknown++;
 	else if (!take_simple(reader, record, group) && !take_lines(reader, record, number, group))
 		take_operands(reader, record, group);

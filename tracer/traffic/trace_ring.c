@@ -46,6 +46,7 @@ void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, u
 	*word64(ring, G_TRACE_ONE) = 1;
 	*word64(ring, G_TRACE_AT) = address + SLOT_RING + CHUNK_HEADER;
 	*word64(ring, G_TRACE_END) = address + SLOT_RING + TRACE_CHUNK;
+	*word64(ring, G_BLOCKS_LEFT) = 0;
 	*word32(ring, G_TRACE_FILLED) = *word32(ring, G_TRACE_DRAINED) =
 		*word32(ring, G_TRACE_WAITS) = 0;
 	*word32(ring, chunk_offset(0) + CHUNK_BURST) = 1;

@@ -46,7 +46,8 @@ struct cold_check {
 	uint32_t block;
 	struct piece piece; /* that it is */
 	enum reg reg;       /* to be used; its value is not needed */
-	uint32_t saved; /* the slot that has the program's value of it, or 0: it is not needed */
+	uint32_t saved;   /* the slot that has the program's value of it, or 0: it is not needed */
+	bool is_transfer; /* it is noted that the block has run */
 };
 
 struct batch {

@@ -95,3 +95,40 @@ uint32_t trace_config_string(const struct trace_config *config, uint32_t module,
 	}
 	return UINT32_MAX;
 }
+
+uint32_t trace_config_add_transfer(struct trace_config *config,
+				   const struct trace_transfer *transfer, uint32_t block)
+{
+	const int64_t to = (int64_t)(transfer->target - transfer->start);
+	const uint64_t size = transfer->next - transfer->start,
+		       last = transfer->next - transfer->insn;
+	if (to != (int32_t)to || size > UINT16_MAX)
+		return UINT32_MAX;
+	const struct trace_operand operand = {.offset = transfer->start,
+					      .module = transfer->module,
+					      .block = block,
+					      .at = (int32_t)to,
+					      .bytes = (uint16_t)size,
+					      .lanes = (uint8_t)last,
+					      .access = transfer->flow,
+					      .base = NO_BASE};
+	return trace_config_add(config, TRACE_TRANSFER, &operand, 1);
+}
+
+bool trace_config_transfer(const struct trace_config *config, uint32_t number,
+			   struct trace_transfer *out)
+{
+	const struct trace_group *group = trace_config_group(config, number);
+	if (!group || group->form != TRACE_TRANSFER)
+		return false;
+	const struct trace_operand *operand = &group->operands[0];
+	*out = (struct trace_transfer){
+		.module = operand->module,
+		.start = operand->offset,
+		.insn = operand->offset + operand->bytes - operand->lanes,
+		.next = operand->offset + operand->bytes,
+		.target = operand->offset + (uint64_t)(int64_t)operand->at,
+		.flow = operand->access,
+	};
+	return true;
+}

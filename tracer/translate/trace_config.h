@@ -33,6 +33,18 @@ struct trace_group {
 	uint8_t form; /* enum operand_form, of all */
 };
 
+/* A form of a group that is no access but the way in which a block ends.  Its one operand says so
+ * in other words; trace_config_transfer reads it. */
+#define TRACE_TRANSFER (OPERAND_UNTRACED + 1)
+struct trace_transfer {
+	uint32_t module;
+	uint64_t start;  /* offsets in the module: of the block, */
+	uint64_t insn;   /* of its last instruction, */
+	uint64_t next;   /* of what stands behind it, */
+	uint64_t target; /* and of where it leads, where `flow` is a direct transfer */
+	uint8_t flow;    /* enum flow */
+};
+
 #define TRACE_PAGE 1024 /* groups */
 #define TRACE_PAGES 4096
 
@@ -62,6 +74,13 @@ void trace_config_masks(uint64_t classes, uint64_t masks[TRACE_MASKS]);
  */
 uint32_t trace_config_add(struct trace_config *config, uint8_t form,
 			  const struct trace_operand *operands, size_t n);
+/* Adds a group that is a transfer, of the block of that number in the code cache.  UINT32_MAX: it
+ * has no room in one, or there is none. */
+uint32_t trace_config_add_transfer(struct trace_config *config,
+				   const struct trace_transfer *transfer, uint32_t block);
+/* The transfer of that number; false: there is none. */
+bool trace_config_transfer(const struct trace_config *config, uint32_t number,
+			   struct trace_transfer *out);
 /* An empty register gets these groups, whose operands must outlive it, and so many numbers of
  * instructions.  False: memory is short. */
 bool trace_config_lend(struct trace_config *config, const struct trace_group *groups,

@@ -320,8 +320,64 @@ static void emit_always(struct batch *batch, const struct trace_block *trace,
 	trace_resume_piece(batch, trace, orig);
 }
 
+/* ---- blocks that have run ---- */
+
+static void add_cold_transfer(struct batch *batch, const struct trace_block *trace, uint16_t orig,
+			      enum reg reg, const struct label *record)
+{
+	add_cold(batch, trace, &trace->plan.transfer, orig, reg, 0, record);
+	if (!batch->failed)
+		batch->cold_checks[batch->n_cold_checks - 1].is_transfer = true;
+}
+
+/* Most of the time nobody wants to know. */
+static void emit_transfer_check(struct batch *batch, const struct trace_block *trace, uint16_t orig)
+{
+	struct arena *arena = batch->arena;
+	const bool borrows = trace->reg != RCX;
+	struct label record = {0}, behind = {0};
+	if (trace->plan.transfer.flags_dead) {
+		emit_compare_32(arena, 0, gs_at(G_BLOCKS_LEFT));
+		emit_branch(arena, CONDITION_NOT_EQUAL, &record);
+		add_cold_transfer(batch, trace, orig, NO_REGISTER, &record);
+		return;
+	}
+	batch_piece_of(batch, step_of(trace, orig));
+	if (borrows)
+		borrow_register(batch, RCX, G_SPILL_TRACE_RCX);
+	emit_gs_load(arena, RCX, G_BLOCKS_LEFT);
+	emit_jrcxz(arena, &behind);
+	emit_jump(arena, &record);
+	label_bind(arena, &behind);
+	add_cold_transfer(batch, trace, orig, RCX, &record);
+	if (borrows)
+		give_register_back(batch, RCX, G_SPILL_TRACE_RCX);
+	trace_resume_piece(batch, trace, orig);
+}
+
+/* Out of line.  No flag changes; the index is kept below MOST_BLOCKS whatever was there. */
+static void emit_note_block(struct arena *arena, const struct cold_check *cold)
+{
+	const bool borrows = cold->reg == NO_REGISTER;
+	const enum reg reg = borrows ? RAX : cold->reg;
+	const struct address cell = {NO_REGISTER, reg, 4, true, SLOT_BLOCKS};
+	struct label back = cold->back;
+	if (borrows)
+		emit_gs_store(arena, reg, G_SPILL_BLOCK);
+	emit_gs_load(arena, reg, G_BLOCKS_LEFT);
+	emit_lea(arena, reg, mem_at(reg, -1));
+	emit_mov_16(arena, reg, reg);
+	emit_store_imm32(arena, cold->check.word, cell);
+	emit_gs_store(arena, reg, G_BLOCKS_LEFT);
+	if (borrows)
+		emit_gs_load(arena, reg, G_SPILL_BLOCK);
+	emit_jump(arena, &back);
+}
+
 void trace_before(struct batch *batch, const struct trace_block *trace, size_t i, uint16_t orig)
 {
+	if (trace->plan.has_transfer && trace->plan.transfer.before == i)
+		emit_transfer_check(batch, trace, orig);
 	for (size_t k = 0; k < trace->plan.n_checks; k++) {
 		const struct trace_check *check = &trace->plan.checks[k];
 		const bool rcx_in_fs = check->operand.fs && check->registers >> RCX & 1;
@@ -395,6 +451,10 @@ void emit_cold_checks(struct batch *batch)
 		batch->block = cold->block;
 		batch_piece_of(batch, cold->piece);
 		label_bind(arena, &cold->record);
+		if (cold->is_transfer) {
+			emit_note_block(arena, cold);
+			continue;
+		}
 		if (cold->saved)
 			emit_gs_load(arena, cold->reg, cold->saved);
 		if (has_two_ends(&cold->check))

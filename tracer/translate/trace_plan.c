@@ -381,6 +381,30 @@ static struct rf_error *add_operands(struct builder *builder, const struct opera
 	return error;
 }
 
+/* Where in the block it is noted does not matter. */
+static void add_transfer(struct builder *builder, const struct planned *items, size_t n)
+{
+	const struct code_source *source = builder->source;
+	const struct decoded *last = &items[n - 1].insn;
+	struct trace_transfer transfer = {.flow = last->flow};
+	source->locate(source->context, items[0].insn.pc, &transfer.module, &transfer.start);
+	transfer.insn = transfer.start + (last->pc - items[0].insn.pc);
+	transfer.next = transfer.insn + last->length;
+	transfer.target = transfer.start;
+	if (last->flow == FLOW_BRANCH || last->flow == FLOW_LOOP)
+		transfer.target += last->target - items[0].insn.pc;
+	const uint32_t group =
+		trace_config_add_transfer(builder->config, &transfer, builder->block);
+	struct trace_plan *plan = builder->plan;
+	plan->has_transfer = group != UINT32_MAX;
+	plan->transfer.word = group;
+	for (size_t i = 0; i < n && !plan->transfer.flags_dead; i++)
+		if (items[i].dead == DEAD_ALL) {
+			plan->transfer.before = (uint16_t)i;
+			plan->transfer.flags_dead = true;
+		}
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct trace_check *x = a, *y = b;
@@ -403,6 +427,8 @@ static struct rf_error *add_checks(struct builder *builder, struct operands *ope
 	}
 	for (size_t g = 0; !error && g < builder->n_open; g++)
 		error = close_group(builder, &builder->open[g]);
+	if (!error)
+		add_transfer(builder, items, n);
 	if (!error && plan->n_checks)
 		qsort(plan->checks, plan->n_checks, sizeof(plan->checks[0]), by_place);
 	return error;

@@ -31,6 +31,10 @@ struct trace_check {
 struct trace_plan {
 	struct trace_check *checks; /* by their places */
 	size_t n_checks, cap_checks;
+	/* In front of which instruction it is noted, in bursts, that the block has run
+	 * (G_BLOCKS_LEFT); `word` of its check is the number of its group. */
+	bool has_transfer;
+	struct trace_check transfer;
 	uint16_t used;       /* general registers that the block uses */
 	uint32_t n_untraced; /* operands that cannot be traced */
 };

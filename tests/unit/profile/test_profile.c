@@ -1005,3 +1005,35 @@ Test(profile, a_schema_without_shared_lines_is_read)
 	profile_destroy(loaded);
 	profile_destroy(saved);
 }
+
+/* Version 9 did not know branches. */
+Test(profile, a_schema_without_branches_is_read)
+{
+	struct profile *saved = sample_profile(), *loaded = NULL;
+	const struct profile_branch branch = {.offset = 0x10,
+					      .kind = PROFILE_BRANCH_CALL,
+					      .outcomes = 100,
+					      .taken = 90,
+					      .wrong = 20,
+					      .plain_wrong = 30,
+					      .share = 0.2,
+					      .halfwidth = 0.05,
+					      .plain_share = 0.3};
+	cr_assert(rf_array_push(saved->branches, saved->n_branches, saved->cap_branches, branch));
+	assert_ok(profile_save(saved, file));
+	assert_ok(profile_load(file, &loaded));
+	cr_assert_eq(loaded->n_branches, 1);
+	const struct profile_branch *read = &loaded->branches[0];
+	cr_expect(read->offset == 0x10 && read->kind == PROFILE_BRANCH_CALL &&
+		  read->outcomes == 100 && read->taken == 90 && read->wrong == 20 &&
+		  read->plain_wrong == 30 && read->share == 0.2 && read->halfwidth == 0.05 &&
+		  read->plain_share == 0.3);
+	profile_destroy(loaded);
+	run_sql("UPDATE branches SET kind = 4");
+	assert_error(load_error(), RF_EFORMAT, "branches");
+	run_sql("DROP TABLE branches; PRAGMA user_version = 9");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(loaded->n_branches, 0);
+	profile_destroy(loaded);
+	profile_destroy(saved);
+}

@@ -1,0 +1,133 @@
+/* Counts by branch, and how much bursts differ. */
+#include "tracer/branches/branch_counts.h"
+
+#include "base/array.h"
+
+#include <math.h>
+
+void branch_counts_deinit(struct branch_counts *counts)
+{
+	free(counts->items);
+	free(counts->touched);
+	u64_map_deinit(&counts->index);
+	*counts = (struct branch_counts){0};
+}
+
+/* NULL: memory is short. */
+static struct counted_branch *find(struct branch_counts *counts, uint32_t module, uint64_t offset,
+				   const struct executed_branch *branch)
+{
+	const uint32_t *known = u64_map_find(&counts->index, branch->place);
+	const struct counted_branch new = {.module = module,
+					   .offset = offset,
+					   .kind = branch->kind};
+	if (known)
+		return &counts->items[*known];
+	if (!rf_array_push(counts->items, counts->n_items, counts->cap_items, new))
+		return NULL;
+	if (u64_map_set(&counts->index, branch->place, (uint32_t)counts->n_items - 1))
+		return &counts->items[counts->n_items - 1];
+	counts->n_items--;
+	return NULL;
+}
+
+void branch_counts_add(struct branch_counts *counts, uint32_t module, uint64_t offset,
+		       const struct executed_branch *branch, const struct branch_guesses *guesses)
+{
+	struct counted_branch *item = find(counts, module, offset, branch);
+	if (!item) {
+		counts->memory_short = true;
+		return;
+	}
+	struct branch_tally *tally =
+		item->early.outcomes < BRANCH_TEACHES ? &item->early : &item->burst;
+	tally->outcomes++;
+	tally->wrong += guesses->tage == BRANCH_WRONG;
+	tally->plain_wrong += guesses->plain == BRANCH_WRONG;
+	item->taken += branch->kind != PREDICT_CONDITIONAL || branch->taken;
+	counts->n_outcomes++;
+	if (item->in_burst)
+		return;
+	item->in_burst = rf_array_push(counts->touched, counts->n_touched, counts->cap_touched,
+				       (uint32_t)(item - counts->items));
+	counts->memory_short |= !item->in_burst;
+}
+
+void branch_counts_end_burst(struct branch_counts *counts)
+{
+	counts->n_bursts += counts->n_touched > 0;
+	for (size_t i = 0; i < counts->n_touched; i++) {
+		struct counted_branch *item = &counts->items[counts->touched[i]];
+		if (item->burst.outcomes)
+			ratio_add(&item->wrong, (double)item->burst.wrong,
+				  (double)item->burst.outcomes);
+		item->late.outcomes += item->burst.outcomes;
+		item->late.wrong += item->burst.wrong;
+		item->late.plain_wrong += item->burst.plain_wrong;
+		item->burst = (struct branch_tally){0};
+		item->in_burst = false;
+	}
+	counts->n_touched = 0;
+}
+
+_Static_assert((int)PREDICT_CONDITIONAL == PROFILE_BRANCH_CONDITIONAL &&
+		       (int)PREDICT_JUMP == PROFILE_BRANCH_JUMP &&
+		       (int)PREDICT_CALL == PROFILE_BRANCH_CALL &&
+		       (int)PREDICT_RETURN == PROFILE_BRANCH_RETURN,
+	       "kinds go into the profile as they are");
+
+static double share(uint64_t n, uint64_t of)
+{
+	return of ? (double)n / (double)of : 0;
+}
+
+/* Half of the 95 % interval of a share by n outcomes as if each were by chance (Wilson 1927, its
+ * wider side), so that what was never seen may happen all the same. */
+static double by_chance(double p, double n)
+{
+	const double z = 1.96, z2 = z * z;
+	const double middle = (p + z2 / (2 * n)) / (1 + z2 / n);
+	const double half = z / (1 + z2 / n) * sqrt(p * (1 - p) / n + z2 / (4 * n * n));
+	return fmax(middle + half - p, p - middle + half);
+}
+
+/* Outcomes of one burst are alike, those of several tell how much the branch changes: the wider of
+ * both.  One burst cannot tell that. */
+static double halfwidth(const struct counted_branch *item, double p, double n)
+{
+	const double chance = by_chance(p, n);
+	const double bursts = item->wrong.n > 1 ? ratio_halfwidth(&item->wrong) : 0;
+	return fmin(1, isfinite(bursts) ? fmax(chance, bursts) : chance);
+}
+
+static struct profile_branch row_of(const struct counted_branch *item)
+{
+	const struct branch_tally *early = &item->early, *late = &item->late;
+	const bool is_taught = late->outcomes >= BRANCH_TEACHES;
+	const struct branch_tally all = {late->outcomes + early->outcomes,
+					 late->wrong + early->wrong,
+					 late->plain_wrong + early->plain_wrong};
+	const struct branch_tally *of = is_taught ? late : &all;
+	const double p = share(of->wrong, of->outcomes);
+	return (struct profile_branch){
+		.module = item->module,
+		.offset = item->offset,
+		.kind = (enum profile_branch_kind)item->kind,
+		.outcomes = all.outcomes,
+		.taken = item->taken,
+		.wrong = all.wrong,
+		.plain_wrong = all.plain_wrong,
+		.share = p,
+		.halfwidth = halfwidth(item, p, (double)of->outcomes),
+		.plain_share = share(of->plain_wrong, of->outcomes),
+	};
+}
+
+struct rf_error *branch_counts_save(const struct branch_counts *counts, struct profile *profile)
+{
+	struct rf_error *error = NULL;
+	for (size_t i = 0; i < counts->n_items && !error; i++)
+		error = rf_array_add(profile->branches, profile->n_branches, profile->cap_branches,
+				     row_of(&counts->items[i]));
+	return error;
+}

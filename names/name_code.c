@@ -270,24 +270,38 @@ struct rf_error *name_code(struct module_work *work)
 	return error;
 }
 
-struct rf_error *name_shared_places(struct profile *profile)
+/* The source line of an instruction, in the place of "" and 0; lines are by (module, start). */
+static struct rf_error *name_line(const struct profile *profile, uint32_t module, uint64_t offset,
+				  char **file, uint32_t *number)
 {
-	const struct profile_line *lines = profile->lines; /* by (module, start) */
-	for (size_t i = 0; i < profile->n_shared_places; i++) {
-		struct profile_shared_place *place = &profile->shared_places[i];
-		const size_t n = rf_search(profile->n_lines, k,
-					   lines[k].module < place->module ||
-						   (lines[k].module == place->module &&
-						    lines[k].start <= place->offset));
-		const struct profile_line *line = n ? &lines[n - 1] : NULL;
-		if (!line || line->module != place->module || place->offset >= line->end)
-			continue;
-		char *file = strdup(line->file);
-		if (!file)
-			return rf_error_no_memory();
-		free(place->file);
-		place->file = file;
-		place->source_line = line->line;
-	}
+	const struct profile_line *lines = profile->lines;
+	const size_t n = rf_search(profile->n_lines, k,
+				   lines[k].module < module ||
+					   (lines[k].module == module && lines[k].start <= offset));
+	const struct profile_line *line = n ? &lines[n - 1] : NULL;
+	if (!line || line->module != module || offset >= line->end)
+		return NULL;
+	char *copy = strdup(line->file);
+	if (!copy)
+		return rf_error_no_memory();
+	free(*file);
+	*file = copy;
+	*number = line->line;
 	return NULL;
+}
+
+struct rf_error *name_lone_places(struct profile *profile)
+{
+	struct rf_error *error = NULL;
+	for (size_t i = 0; i < profile->n_shared_places && !error; i++) {
+		struct profile_shared_place *place = &profile->shared_places[i];
+		error = name_line(profile, place->module, place->offset, &place->file,
+				  &place->source_line);
+	}
+	for (size_t i = 0; i < profile->n_branches && !error; i++) {
+		struct profile_branch *branch = &profile->branches[i];
+		error = name_line(profile, branch->module, branch->offset, &branch->file,
+				  &branch->source_line);
+	}
+	return error;
 }

@@ -30,6 +30,6 @@ bool name_is_vdso(const struct module_work *work);
 /* Adds the rows by the facts; code of which they tell nothing gets rows of a page each.  The facts
  * of the vdso are those of its image.  Fails only when memory is short. */
 struct rf_error *name_code(struct module_work *work);
-/* Tells the source lines of instructions that touch shared lines, from the profile's own rows.
- * Fails only when memory is short. */
-struct rf_error *name_shared_places(struct profile *profile);
+/* Tells the source lines of instructions that touch shared lines and of branches, from the
+ * profile's own rows. Fails only when memory is short. */
+struct rf_error *name_lone_places(struct profile *profile);

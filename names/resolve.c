@@ -388,6 +388,6 @@ struct rf_error *names_resolve(struct profile *profile, const struct resolve_opt
 	}
 	free(places.items);
 	sort_lines(profile);
-	error = error ?: name_shared_places(profile);
+	error = error ?: name_lone_places(profile);
 	return error || !options->source ? error : name_sources(profile);
 }

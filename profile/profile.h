@@ -271,17 +271,20 @@ enum profile_branch_kind {
 };
 
 /* What simulated predictors made of a branch's outcomes, in bursts of the counted run
- * (docs/branches.md).  In any order. */
+ * (docs/branches.md).  By module and offset. */
 struct profile_branch {
 	uint32_t module;
 	uint64_t offset; /* of the instruction */
 	enum profile_branch_kind kind;
+	uint64_t executions;         /* in all of the counted run */
 	uint64_t outcomes;           /* seen, of all threads */
 	uint64_t taken;              /* of them */
 	uint64_t wrong, plain_wrong; /* mispredicted by TAGE and its kin; by gshare and its kin */
 	/* Mispredicted share of all executions, by TAGE, with half of its 95 % interval; by gshare
 	 */
 	double share, halfwidth, plain_share;
+	char *file;           /* source file of the instruction, or "" */
+	uint32_t source_line; /* or 0 */
 };
 
 enum counter_use { COUNTER_UNUSED, COUNTER_USED, COUNTER_IN_TURNS, COUNTER_BELOW, N_COUNTER_USES };

@@ -310,6 +310,16 @@ static bool shared_in_order(const struct profile *profile)
 	return profile->n_shared_lines <= PROFILE_SHARED_LINES;
 }
 
+static bool branches_in_order(const struct profile *profile)
+{
+	const struct profile_branch *rows = profile->branches;
+	for (size_t i = 1; i < profile->n_branches; i++)
+		if (rows[i].module < rows[i - 1].module ||
+		    (rows[i].module == rows[i - 1].module && rows[i].offset <= rows[i - 1].offset))
+			return false;
+	return true;
+}
+
 static bool flop_known(const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->n_sum_flop; i++) {
@@ -372,6 +382,8 @@ static struct rf_error *check_profile(const struct profile *profile, const char 
 		return profile_file_damaged(path, "more timed runs than there can be");
 	if (!shared_in_order(profile))
 		return profile_file_damaged(path, "shared lines are too many or out of order");
+	if (!branches_in_order(profile))
+		return profile_file_damaged(path, "branches are out of order");
 	if (!flop_known(profile))
 		return profile_file_damaged(path, "a sum is of a kind of flop that is not known");
 	return NULL;

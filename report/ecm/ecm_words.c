@@ -26,6 +26,7 @@ static const struct {
 	[ACCOUNT_L2_L3] = {"l2_l3", "between L2 and L3", "L2L3"},
 	[ACCOUNT_MEMORY] = {"memory", "to and from memory", "memory"},
 	[ACCOUNT_LATENCY] = {"latency", "waiting for irregular lines", "latency"},
+	[ACCOUNT_BRANCHES] = {"branches", "mispredicted branches", "branches"},
 	[ACCOUNT_REST] = {"rest", "not explained", "rest"},
 };
 
@@ -107,6 +108,8 @@ const char *ecm_lack_words(const struct ecm_account *account)
 		       ? "as if all data were in L1: no bandwidth was measured"
 	       : account->lacks & ECM_LACKS_LATENCY
 		       ? "without waiting for irregular lines: their latency was not measured"
+	       : account->lacks & ECM_LACKS_BRANCHES
+		       ? "without mispredicted branches: what they did or cost is not known"
 	       : account->lacks & ECM_LACKS_SAMPLES
 		       ? "no sample: it took too little time to be measured"
 		       : NULL;

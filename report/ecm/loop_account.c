@@ -18,7 +18,9 @@ struct context {
 	const struct model_function *f;
 	unsigned lacks;
 	double memory_share;
-	const struct in_core *cores; /* by loop; of those that are measured */
+	const struct in_core *cores;               /* by loop; of those that are measured */
+	double misprediction;                      /* s */
+	const struct mispredictions *mispredicted; /* by loop; the last one: in none */
 };
 
 /* The own code of a loop, or that in none. */
@@ -149,6 +151,17 @@ static void compose(const struct context *context, struct ecm_account *account)
 	account->predicted_s = together;
 }
 
+static void add_branches(const struct context *context, const struct piece *piece,
+			 struct ecm_account *account)
+{
+	const size_t at = piece->loop == PROFILE_NONE ? context->f->n_loops : piece->loop;
+	if (context->lacks & ECM_LACKS_BRANCHES)
+		return;
+	account->mispredicted = context->mispredicted[at];
+	account->account_s[ACCOUNT_BRANCHES] = account->mispredicted.n * context->misprediction;
+	account->predicted_s += account->account_s[ACCOUNT_BRANCHES];
+}
+
 static void predict(const struct context *context, const struct piece *piece,
 		    struct ecm_account *account)
 {
@@ -163,6 +176,7 @@ static void predict(const struct context *context, const struct piece *piece,
 		add_latency(context, piece, account);
 	}
 	compose(context, account);
+	add_branches(context, piece, account);
 }
 
 /* ---- sums ---- */
@@ -178,6 +192,8 @@ static void add_account(struct ecm_account *sum, const struct ecm_account *part)
 		sum->account_s[i] += part->account_s[i];
 	sum->lcd_s += part->lcd_s;
 	sum->latency_s += part->latency_s;
+	sum->mispredicted.n += part->mispredicted.n;
+	sum->mispredicted.variance += part->mispredicted.variance;
 	sum->light_s += part->light_s;
 	sum->memory_busy_s += part->memory_busy_s;
 	sum->predicted_s += part->predicted_s;
@@ -194,7 +210,7 @@ static void set_measured(struct ecm_account *account, double seconds, double sam
 }
 
 static unsigned lacks_of(const struct ecm_machine *machine, const struct model *model,
-			 const struct model_function *f)
+			 const struct model_function *f, double misprediction)
 {
 	const bool counted = f->tally.instructions > 0 && !f->waits &&
 			     f->place.bound != BOUND_KERNEL && f->place.bound != BOUND_UNCOUNTED;
@@ -203,7 +219,8 @@ static unsigned lacks_of(const struct ecm_machine *machine, const struct model *
 	       (model->traced && f->traffic && f->traffic->source == MEMORY_TRACED
 			? 0
 			: ECM_LACKS_TRAFFIC) |
-	       (machine->source == ECM_NO_ROOFS ? ECM_LACKS_ROOFS : 0);
+	       (machine->source == ECM_NO_ROOFS ? ECM_LACKS_ROOFS : 0) |
+	       (isnan(misprediction) || f->function == PROFILE_NONE ? ECM_LACKS_BRANCHES : 0);
 }
 
 /* All pieces, from the innermost loops outward: those within a loop stand behind it. */
@@ -235,33 +252,61 @@ static struct rf_error *measure(const struct ecm_machine *machine, const struct 
 	return NULL;
 }
 
-struct rf_error *ecm_function_init(struct ecm_function *account, const struct ecm_machine *machine,
-				   const struct profile *profile, const struct model *model,
-				   const struct model_function *f)
+/* Arrays by loop. */
+struct scratch {
+	struct in_core *cores;
+	struct mispredictions *mispredicted;
+};
+
+static struct rf_error *look(const struct ecm_machine *machine, const struct profile *profile,
+			     const struct model_function *f, struct scratch *scratch)
 {
-	struct in_core *cores = calloc(f->n_loops + 1, sizeof(*cores));
-	const struct context context = {
-		machine, profile, model, f, lacks_of(machine, model, f), ecm_memory_share(profile),
-		cores};
-	account->loops = calloc(f->n_loops + 1, sizeof(*account->loops));
-	account->whole = (struct ecm_account){.turns = NAN, .lacks = context.lacks};
-	struct rf_error *error =
-		account->loops && cores ? measure(machine, f, cores) : rf_error_no_memory();
-	if (error) {
-		free(cores);
-		return error;
-	}
+	scratch->cores = calloc(f->n_loops + 1, sizeof(*scratch->cores));
+	scratch->mispredicted = calloc(f->n_loops + 1, sizeof(*scratch->mispredicted));
+	if (!scratch->cores || !scratch->mispredicted)
+		return rf_error_no_memory();
+	mispredictions_by_loop(profile, f, scratch->mispredicted);
+	return measure(machine, f, scratch->cores);
+}
+
+static void predict_all(const struct context *context, struct ecm_function *account)
+{
+	const struct model_function *f = context->f;
+	account->whole = (struct ecm_account){.turns = NAN, .lacks = context->lacks};
 	for (size_t i = 0; i < f->n_loops; i++)
 		account->loops[i] = (struct ecm_account){.turns = (double)f->loops[i].turns,
-							 .lacks = context.lacks};
+							 .lacks = context->lacks};
 	if (ecm_is_predicted(&account->whole))
-		add_pieces(&context, account);
+		add_pieces(context, account);
 	set_measured(&account->whole, 1e-9 * (double)f->time_ns, (double)f->n_samples);
 	for (size_t i = 0; i < f->n_loops; i++)
 		set_measured(&account->loops[i], 1e-9 * (double)f->loops[i].time_ns,
 			     (double)f->loops[i].n_samples);
-	free(cores);
-	return NULL;
+}
+
+struct rf_error *ecm_function_init(struct ecm_function *account, const struct ecm_machine *machine,
+				   const struct profile *profile, const struct model *model,
+				   const struct model_function *f)
+{
+	struct scratch scratch = {0};
+	const double misprediction = misprediction_s(profile);
+	account->loops = calloc(f->n_loops + 1, sizeof(*account->loops));
+	struct rf_error *error =
+		account->loops ? look(machine, profile, f, &scratch) : rf_error_no_memory();
+	const struct context context = {machine,
+					profile,
+					model,
+					f,
+					lacks_of(machine, model, f, misprediction),
+					ecm_memory_share(profile),
+					scratch.cores,
+					misprediction,
+					scratch.mispredicted};
+	if (!error)
+		predict_all(&context, account);
+	free(scratch.cores);
+	free(scratch.mispredicted);
+	return error;
 }
 
 void ecm_function_deinit(struct ecm_function *account)

@@ -9,6 +9,7 @@
 
 #include "report/ecm/ecm_machine.h"
 #include "report/ecm/in_core.h"
+#include "report/ecm/mispredictions.h"
 #include "report/model/model.h"
 
 /* What adds up to the measured time. */
@@ -18,8 +19,9 @@ enum ecm_account_part {
 	ACCOUNT_L1_L2, /* transfers that nothing hides */
 	ACCOUNT_L2_L3,
 	ACCOUNT_MEMORY,
-	ACCOUNT_LATENCY, /* irregular lines: what is not hidden behind the above */
-	ACCOUNT_REST,    /* measured less predicted; below 0: it was faster than predicted */
+	ACCOUNT_LATENCY,  /* irregular lines: what is not hidden behind the above */
+	ACCOUNT_BRANCHES, /* mispredicted ones: behind each the code begins anew */
+	ACCOUNT_REST,     /* measured less predicted; below 0: it was faster than predicted */
 	ACCOUNT_PARTS
 };
 
@@ -32,7 +34,9 @@ enum ecm_lack {
 	ECM_LACKS_TRAFFIC = 4, /* nothing was traced: it counts as if all data were in L1 */
 	ECM_LACKS_ROOFS = 8,   /* no bandwidth was measured: the same */
 	ECM_LACKS_LATENCY = 16, /* that of irregular lines was not measured: they take no time */
-	ECM_LACKS_SAMPLES = 32  /* there is no measured time */
+	ECM_LACKS_SAMPLES = 32, /* there is no measured time */
+	ECM_LACKS_BRANCHES = 64 /* no outcomes, or not what a misprediction costs: none takes time
+				 */
 };
 
 struct ecm_account {
@@ -41,11 +45,13 @@ struct ecm_account {
 	/* By themselves, s: what goes on at once counts in full. */
 	double parts_s[ECM_PARTS];
 	double lcd_s, latency_s;
+	struct mispredictions mispredicted;
 	double in_core_s[IN_CORE_PARTS];
 	/* What adds up, s. */
 	double account_s[ACCOUNT_PARTS];
-	double light_s; /* light speed of the code as written: without latency and without other
-			 * threads at the memory; NAN without a prediction, as all of the above */
+	double light_s; /* light speed of the code as written: without latency, mispredictions and
+			 * other threads at the memory; NAN without a prediction, as all of the
+			 * above */
 	double memory_busy_s;        /* of the memory itself, for its transfers */
 	double predicted_s;          /* the account but for its rest */
 	double measured_s, stderr_s; /* by samples; NAN without any; 0 samples make no error */

@@ -1,7 +1,7 @@
 /* Why a function takes its time: predicted parts beside what was measured. */
 
 const ACCOUNT_FIELDS = ["turn", "predicted_s", "light_s", "measured_s", "stderr_s", "lack"];
-const ACCOUNT_PARTS = ["in the core", "chain from turn to turn", "between L1 and L2", "between L2 and L3", "to and from memory", "waiting for irregular lines", "not explained"];
+const ACCOUNT_PARTS = ["in the core", "chain from turn to turn", "between L1 and L2", "between L2 and L3", "to and from memory", "waiting for irregular lines", "mispredicted branches", "not explained"];
 const LATENCY = ACCOUNT_PARTS.indexOf("waiting for irregular lines");
 const LEAST_LOOP = 0.05; /* of the function's time */
 const LEAST_PART = 0.003; /* of a bar, to be seen in it */
@@ -42,8 +42,12 @@ function accountSentence(account) {
 		return `${formatSeconds(account.predicted_s)} predicted`;
 	const rest = account.measured_s - account.predicted_s;
 	return `${formatSeconds(account.predicted_s)} predicted, ${formatSeconds(account.measured_s)} ± ${formatSeconds(account.stderr_s)} measured: ` +
-		(rest < 0 ? `${formatSeconds(-rest)} faster than predicted` : `${formatSeconds(rest)} not explained (mispredicted branches are not in it)`) +
+		(rest < 0 ? `${formatSeconds(-rest)} faster than predicted` : `${formatSeconds(rest)} not explained`) +
 		`. Light speed of the code as it is: ${formatSeconds(account.light_s)}${account.parts.some(([i]) => i === LATENCY) ? ", if it waited for no irregular line" : ""}.`;
+}
+
+function branchSentence([kind, place, share, halfwidth, seconds]) {
+	return `The ${kind} at ${place} is mispredicted ${(100 * share).toFixed(1)} ± ${(100 * halfwidth).toFixed(1)} % of the time: ${formatSeconds(seconds)}.`;
 }
 
 /* The function and its innermost loops with much time. */
@@ -59,7 +63,8 @@ function pageAccount(f, detail, app) {
 		{title: "predicted"}, {title: "measured"}, {title: "of it"}];
 	const row = (name, account) => [name, accountBar(account), account.turn, formatSeconds(account.predicted_s), formatSeconds(account.measured_s), accountRatio(account)];
 	return section("Why it takes its time", element("p", {}, accountSentence(whole)), whole.lack ? element("p", {}, `${whole.lack}.`) : null,
+		...(detail.branches || []).map(row => element("p", {}, branchSentence(row))),
 		plainTable("accounts", columns, [row("all of it", {...whole, turn: ""}), ...hot.map(loop => row(`loop ${loop.line || formatHex(loop.header_offset)}`, loop.account))]),
 		accountLegend([whole, ...hot.map(loop => loop.account)]),
-		element("p", {class: "note"}, `Predicted from counts, traffic and roofs alone${app.profile.overlap ? `; ${app.profile.overlap}` : ""}.`));
+		element("p", {class: "note"}, `Predicted from counts, traffic, roofs and simulated predictors alone${app.profile.overlap ? `; ${app.profile.overlap}` : ""}.`));
 }

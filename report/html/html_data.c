@@ -96,6 +96,25 @@ static void put_account(struct json_writer *out, const char *key, const struct r
 	put_end(out);
 }
 
+/* What is told of its branches: [kind in words, place, share, its half-width, seconds]. */
+static void put_branches(struct json_writer *out, const char *key, const struct report_view *view,
+			 const struct model_function *f)
+{
+	const struct profile_branch *told[MISPREDICTIONS_TOLD];
+	const size_t n = mispredictions_told(view->profile, f, 1e-9 * (double)f->time_ns, told);
+	put_array(out, key);
+	for (size_t i = 0; i < n; i++) {
+		put_array(out, NULL);
+		put_text(out, NULL, mispredictions_kind_words(told[i]->kind));
+		put_text(out, NULL, REPORT_BRANCH_PLACE(told[i]));
+		put_real(out, NULL, told[i]->share);
+		put_real(out, NULL, told[i]->halfwidth);
+		put_real(out, NULL, mispredictions_of(told[i]) * misprediction_s(view->profile));
+		put_end(out);
+	}
+	put_end(out);
+}
+
 /* A loop's array; html/function.js has the same list. */
 static void put_loop(struct json_writer *out, const struct report_view *view, uint32_t module,
 		     const struct model_loop *loop, uint32_t call,
@@ -141,6 +160,7 @@ static struct rf_error *put_loops(struct json_writer *out, const struct report_v
 			  : NULL;
 	const bool told = view->ecm && !error;
 	put_account(out, "ecm", view, told ? &ecm.whole : NULL);
+	put_branches(out, "branches", view, f);
 	put_array(out, "loops");
 	for (size_t i = 0; calls && i < f->n_loops; i++)
 		put_loop(out, view, module, &f->loops[i], calls[i], told ? &ecm.loops[i] : NULL);

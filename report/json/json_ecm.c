@@ -2,6 +2,7 @@
 #include "report/json/json_ecm.h"
 
 #include "report/ecm/ecm_words.h"
+#include "report/rows/code_names.h"
 
 #include <math.h>
 
@@ -50,7 +51,6 @@ static void put_cycles(struct json_writer *out, const char *key, const struct ec
 		 account->lacks & lacks ? NAN : ecm_cycles_a_turn(machine, account, seconds));
 }
 
-/* Branches are not predicted. */
 static void put_turn(struct json_writer *out, const struct ecm_machine *machine,
 		     const struct ecm_account *account)
 {
@@ -63,7 +63,8 @@ static void put_turn(struct json_writer *out, const struct ecm_machine *machine,
 	put_cycles(out, "l2_l3", machine, account, parts[ECM_L2_L3], moves);
 	put_cycles(out, "l3_memory", machine, account, ecm_memory_s(account), moves);
 	put_cycles(out, "latency", machine, account, account->latency_s, moves | ECM_LACKS_LATENCY);
-	put_null(out, "branches");
+	put_cycles(out, "branches", machine, account, account->account_s[ACCOUNT_BRANCHES],
+		   ECM_LACKS_BRANCHES);
 }
 
 void report_json_ecm(struct json_writer *out, const char *key, const struct report_view *view,
@@ -79,6 +80,9 @@ void report_json_ecm(struct json_writer *out, const char *key, const struct repo
 	put_real(out, "measured_s", account->measured_s);
 	put_real(out, "measured_stderr_s", account->stderr_s);
 	put_turn(out, view->ecm, account);
+	const bool knows = !(account->lacks & ECM_LACKS_BRANCHES);
+	put_real(out, "mispredicted", knows ? account->mispredicted.n : NAN);
+	put_real(out, "mispredicted_halfwidth", knows ? sqrt(account->mispredicted.variance) : NAN);
 	put_real(out, "saturated_by_threads", ecm_saturating_threads(account));
 	put_text(out, "hypothesis", view->ecm->fit.rule ? view->ecm->fit.rule->name : NULL);
 	put_text(out, "largest", ecm_account_name(ecm_largest(account)));
@@ -99,5 +103,35 @@ void report_json_time_account(struct json_writer *out, const char *key,
 		put_real(out, "seconds", account->account_s[i]);
 		put_end(out);
 	}
+	put_end(out);
+}
+
+static void put_branch(struct json_writer *out, const struct profile *profile,
+		       const struct profile_branch *branch)
+{
+	put_object(out, NULL);
+	put_text(out, "kind", mispredictions_kind_name(branch->kind));
+	put_count(out, "offset", branch->offset);
+	put_text(out, "file", branch->file[0] ? branch->file : NULL);
+	put_known(out, "line", branch->source_line > 0, branch->source_line);
+	put_count(out, "executions", branch->executions);
+	put_count(out, "outcomes", branch->outcomes);
+	put_real(out, "taken_share",
+		 branch->outcomes ? (double)branch->taken / (double)branch->outcomes : NAN);
+	put_real(out, "mispredicted_share", branch->share);
+	put_real(out, "mispredicted_share_halfwidth", branch->halfwidth);
+	put_real(out, "mispredicted_share_plain", branch->plain_share);
+	put_real(out, "seconds", mispredictions_of(branch) * misprediction_s(profile));
+	put_end(out);
+}
+
+void report_json_branches(struct json_writer *out, const char *key, const struct report_view *view,
+			  const struct model_function *f)
+{
+	const struct profile_branch *worst[MOST_JSON_BRANCHES];
+	const size_t n = mispredictions_worst(view->profile, f, MOST_JSON_BRANCHES, worst);
+	put_array(out, key);
+	for (size_t i = 0; i < n; i++)
+		put_branch(out, view->profile, worst[i]);
 	put_end(out);
 }

@@ -12,6 +12,11 @@ void report_json_ecm_machine(struct json_writer *out, const char *key,
  * NULL. */
 void report_json_ecm(struct json_writer *out, const char *key, const struct report_view *view,
 		     const struct ecm_account *account);
+/* The branches of a function whose outcomes were seen, the worst first, at most MOST_JSON_BRANCHES.
+ */
+#define MOST_JSON_BRANCHES 20
+void report_json_branches(struct json_writer *out, const char *key, const struct report_view *view,
+			  const struct model_function *f);
 /* The parts that add up to its time, [{part, seconds}]; none where there is no prediction or no
  * time. */
 void report_json_time_account(struct json_writer *out, const char *key,

@@ -1,6 +1,7 @@
 /* The figures that say why a function is where it is under the roofs. */
 #include "report/reasons/evidence.h"
 
+#include "report/ecm/mispredictions.h"
 #include "report/model/model_mix.h"
 #include "report/model/model_place.h"
 #include "report/model/model_roofs.h"
@@ -53,6 +54,11 @@ static void add_instructions(const struct profile *profile, const struct model_f
 	evidence->ipc = cycles > 0 ? all / cycles : NAN;
 	evidence->issue_width = model_issue_width(profile);
 	evidence->rare_ways = percent((double)f->code.rare_ways, (double)classes[INSN_BRANCH]);
+	evidence->mispredicted = NAN;
+	if (f->function != PROFILE_NONE && !isnan(misprediction_s(profile))) {
+		evidence->mispredicted = mispredictions_in_function(profile, f).n;
+		(void)mispredictions_worst(profile, f, 1, &evidence->worst);
+	}
 	evidence->transfers = percent((double)classes[INSN_BRANCH] + (double)classes[INSN_CALL] +
 					      (double)classes[INSN_RETURN],
 				      all);

@@ -4,10 +4,12 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "insn/dataflow.h"
+#include "report/ecm/mispredictions.h"
 #include "report/model/model_roofs.h"
 #include "report/reasons/above.h"
 #include "report/reasons/evidence.h"
 #include "report/reasons/kernel_remedy.h"
+#include "report/rows/code_names.h"
 #include "report/rows/view.h"
 
 #include <math.h>

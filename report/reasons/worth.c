@@ -8,6 +8,7 @@
 #include "report/reasons/worth.h"
 
 #include "insn/dataflow.h"
+#include "report/ecm/mispredictions.h"
 #include "report/model/model_irregular.h"
 #include "report/model/model_mix.h"
 #include "report/model/model_place.h"
@@ -332,6 +333,19 @@ static void save_branches(const struct account *account, enum model_cause cause,
 		save_on_top(account, cause, seconds);
 }
 
+/* What was mispredicted, shared out to branches within turns and to ends of short loops as these
+ * there are. */
+static void save_mispredicted(const struct account *account)
+{
+	const struct profile_sum_code *code = &account->f->code;
+	const double n = account->evidence->mispredicted, rare = (double)code->rare_ways,
+		     ends = (double)code->short_entries,
+		     short_part = ends > 0 ? ends / (rare + ends) : 0,
+		     seconds = n * misprediction_s(account->profile) / account->f->concurrency;
+	save_on_top(account, CAUSE_BRANCHES, seconds * (1 - short_part));
+	save_on_top(account, CAUSE_SHORT_LOOP, seconds * short_part);
+}
+
 static void save_instructions(const struct account *account)
 {
 	const struct profile_sum_code *code = &account->f->code;
@@ -346,8 +360,12 @@ static void save_instructions(const struct account *account)
 		saved[CAUSE_CHAIN] += rest_of(account);
 	if (owns_rest(account, NEED_DATA))
 		saved[CAUSE_IRREGULAR] += rest_of(account);
-	save_branches(account, CAUSE_BRANCHES, code->rare_ways);
-	save_branches(account, CAUSE_SHORT_LOOP, code->short_entries);
+	if (isnan(account->evidence->mispredicted)) {
+		save_branches(account, CAUSE_BRANCHES, code->rare_ways);
+		save_branches(account, CAUSE_SHORT_LOOP, code->short_entries);
+	} else {
+		save_mispredicted(account);
+	}
 	const double unknown = rest_of(account) - saved[CAUSE_BRANCHES] - saved[CAUSE_SHORT_LOOP] -
 			       saved[CAUSE_STRIDED] - saved[CAUSE_FALSE_SHARING] -
 			       saved[CAUSE_TRUE_SHARING];

@@ -55,6 +55,16 @@ bool report_line_at(const struct profile *profile, uint32_t module, uint64_t off
 	return true;
 }
 
+const char *report_branch_place(const struct profile_branch *branch, char text[REPORT_PLACE])
+{
+	if (branch->file[0])
+		snprintf(text, REPORT_PLACE, "%.100s:%" PRIu32, report_base_name(branch->file),
+			 branch->source_line);
+	else
+		snprintf(text, REPORT_PLACE, "+0x%" PRIx64, branch->offset);
+	return text;
+}
+
 const char *report_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -36,3 +36,8 @@ char *report_inlined_chain(const struct profile *profile, uint32_t call);
 /* Per loop of a function of the plain model: the innermost call that holds all its code, or
  * PROFILE_NONE; to be freed.  NULL: no memory. */
 uint32_t *report_calls_of_loops(const struct report_view *view, const struct model_function *f);
+/* Where a branch is: its source line, or its offset where that is not known, "mesh.c:88" or
+ * "+0x1234". */
+#define REPORT_PLACE 128
+#define REPORT_BRANCH_PLACE(branch) report_branch_place(branch, (char[REPORT_PLACE]){0})
+const char *report_branch_place(const struct profile_branch *branch, char text[REPORT_PLACE]);

@@ -32,7 +32,7 @@ WORDS = {
     "chain": r"needs the result of the one before: a chain of",
     "chain_memory": r"needs the result of the one before, which goes through memory",
     "issue": r"what costs is how many there are",
-    "branches": r"of its branches go the rarer of their two ways",
+    "branches": r"of its branches go the rarer of their two ways|is mispredicted \d+ % of the time",
     "taken": r"a branch, call or return every",
     "short": r"inner loops with \d+ % of its time turn only",
     "rest": r"need so long: its instructions wait",

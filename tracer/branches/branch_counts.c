@@ -2,6 +2,7 @@
 #include "tracer/branches/branch_counts.h"
 
 #include "base/array.h"
+#include "base/search.h"
 
 #include <math.h>
 
@@ -123,11 +124,53 @@ static struct profile_branch row_of(const struct counted_branch *item)
 	};
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct profile_branch *x = a, *y = b;
+	return rf_compare(x->module, y->module) ?: rf_compare(x->offset, y->offset);
+}
+
+/* Of the blocks that a branch is in it is the last instruction.  What signals have cut in two is
+ * taken back by counts below 0. */
+static struct rf_error *add_executions(struct profile *profile)
+{
+	struct profile_branch *rows = profile->branches;
+	const size_t n = profile->n_branches;
+	int64_t *sums = calloc(n, sizeof(*sums));
+	if (!sums)
+		return rf_error_no_memory();
+	for (size_t i = 0; i < profile->n_counts; i++) {
+		const struct profile_count *count = &profile->counts[i];
+		const struct profile_block *block = &profile->blocks[count->block];
+		size_t at = rf_search(n, k,
+				      rows[k].module < block->module ||
+					      (rows[k].module == block->module &&
+					       rows[k].offset < block->start));
+		for (; at < n && rows[at].module == block->module &&
+		       rows[at].offset - block->start < block->size;
+		     at++)
+			sums[at] += count->n;
+	}
+	for (size_t i = 0; i < n; i++)
+		rows[i].executions = sums[i] > 0 ? (uint64_t)sums[i] : 0;
+	free(sums);
+	return NULL;
+}
+
 struct rf_error *branch_counts_save(const struct branch_counts *counts, struct profile *profile)
 {
 	struct rf_error *error = NULL;
-	for (size_t i = 0; i < counts->n_items && !error; i++)
-		error = rf_array_add(profile->branches, profile->n_branches, profile->cap_branches,
-				     row_of(&counts->items[i]));
-	return error;
+	for (size_t i = 0; i < counts->n_items && !error; i++) {
+		struct profile_branch row = row_of(&counts->items[i]);
+		row.file = strdup(""); /* names_resolve knows it */
+		error = row.file ? rf_array_add(profile->branches, profile->n_branches,
+						profile->cap_branches, row)
+				 : rf_error_no_memory();
+		if (error)
+			free(row.file);
+	}
+	if (error || !profile->n_branches)
+		return error;
+	qsort(profile->branches, profile->n_branches, sizeof(*profile->branches), by_place);
+	return add_executions(profile);
 }

@@ -43,5 +43,6 @@ void branch_counts_add(struct branch_counts *counts, uint32_t module, uint64_t o
 		       const struct executed_branch *branch, const struct branch_guesses *guesses);
 /* What was added since the last call was one burst of one thread. */
 void branch_counts_end_burst(struct branch_counts *counts);
-/* Adds the rows to the profile.  Fails only when memory is short. */
+/* Adds the rows to the profile, which has the counts of all blocks.  Fails only when memory is
+ * short. */
 struct rf_error *branch_counts_save(const struct branch_counts *counts, struct profile *profile);

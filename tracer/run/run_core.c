@@ -129,6 +129,8 @@ static struct rf_error *keep(struct profile *profile, const struct core_facts *f
 	char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
 	if (text)
 		profile_set_fact(profile, "core_facts", "%s", text);
+	if (text && facts->mispredicted > 0)
+		profile_set_fact(profile, "mispredicted_cycles", "%.3f", facts->mispredicted);
 	free(text);
 	json_decref(json);
 	core_facts_deinit(&part);

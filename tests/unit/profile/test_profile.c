@@ -1018,7 +1018,9 @@ Test(profile, a_schema_without_branches_is_read)
 					      .plain_wrong = 30,
 					      .share = 0.2,
 					      .halfwidth = 0.05,
-					      .plain_share = 0.3};
+					      .plain_share = 0.3,
+					      .file = strdup("/a.c"),
+					      .source_line = 4};
 	cr_assert(rf_array_push(saved->branches, saved->n_branches, saved->cap_branches, branch));
 	assert_ok(profile_save(saved, file));
 	assert_ok(profile_load(file, &loaded));
@@ -1027,7 +1029,8 @@ Test(profile, a_schema_without_branches_is_read)
 	cr_expect(read->offset == 0x10 && read->kind == PROFILE_BRANCH_CALL &&
 		  read->outcomes == 100 && read->taken == 90 && read->wrong == 20 &&
 		  read->plain_wrong == 30 && read->share == 0.2 && read->halfwidth == 0.05 &&
-		  read->plain_share == 0.3);
+		  read->plain_share == 0.3 && read->source_line == 4);
+	cr_expect_str_eq(read->file, "/a.c");
 	profile_destroy(loaded);
 	run_sql("UPDATE branches SET kind = 4");
 	assert_error(load_error(), RF_EFORMAT, "branches");

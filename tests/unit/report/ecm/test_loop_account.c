@@ -153,9 +153,9 @@ Test(loop_account, what_is_lacking_is_said)
 		int samples;
 		unsigned lacks;
 	} cases[] = {
-		{false, true, 10, ECM_LACKS_TRAFFIC},
-		{true, false, 10, ECM_LACKS_ROOFS},
-		{true, true, 0, ECM_LACKS_SAMPLES},
+		{false, true, 10, ECM_LACKS_TRAFFIC | ECM_LACKS_BRANCHES},
+		{true, false, 10, ECM_LACKS_ROOFS | ECM_LACKS_BRANCHES},
+		{true, true, 0, ECM_LACKS_SAMPLES | ECM_LACKS_BRANCHES},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct profile *p = profile_of(cases[i].traced, cases[i].roofs, cases[i].samples);
@@ -206,8 +206,10 @@ Test(loop_account, an_unknown_latency_is_said)
 	const struct ecm_machine machine = ecm_machine_of(p);
 	struct ecm_function ecm;
 	assert_ok(ecm_function_init(&ecm, &machine, p, &model, find(&model, "triad")));
-	cr_expect_eq(ecm.whole.lacks, ECM_LACKS_LATENCY, "%u", ecm.whole.lacks);
-	cr_expect_eq(ecm.loops[0].lacks, ECM_LACKS_LATENCY, "%u", ecm.loops[0].lacks);
+	cr_expect_eq(ecm.whole.lacks, ECM_LACKS_LATENCY | ECM_LACKS_BRANCHES, "%u",
+		     ecm.whole.lacks);
+	cr_expect_eq(ecm.loops[0].lacks, ECM_LACKS_LATENCY | ECM_LACKS_BRANCHES, "%u",
+		     ecm.loops[0].lacks);
 	cr_expect_eq(ecm.whole.latency_s, 0);
 	ecm_function_deinit(&ecm);
 	model_deinit(&model);
@@ -234,4 +236,53 @@ Test(loop_account, irregular_lines_count_once)
 	cr_expect_eq(moves.out[1], 640, "%g", moves.out[1]);
 	cr_expect_eq(moves.in[2], 0);
 	cr_expect_eq(moves.out[2], 64);
+}
+
+/* A branch of the loop that is mispredicted at a tenth of its turns, at 20 cycles each, and one
+ * behind the loop. */
+Test(loop_account, mispredictions_come_on_top)
+{
+	struct profile *p = profile_of(true, true, 20);
+	const struct profile_branch in_loop = {.offset = START + 23,
+					       .executions = TURNS,
+					       .outcomes = 1000,
+					       .share = 0.1,
+					       .halfwidth = 0.01,
+					       .file = strdup("/a/triad.c"),
+					       .source_line = 4},
+				    behind = {.offset = START + 25,
+					      .kind = PROFILE_BRANCH_RETURN,
+					      .executions = 1,
+					      .outcomes = 1,
+					      .share = 1,
+					      .file = strdup("")};
+	cr_assert(rf_array_push(p->branches, p->n_branches, p->cap_branches, in_loop));
+	cr_assert(rf_array_push(p->branches, p->n_branches, p->cap_branches, behind));
+	struct ecm_function without, with;
+	struct model model = build_as(p, with_loops);
+	const struct model_function *f = find(&model, "triad");
+	const struct ecm_machine machine = ecm_machine_of(p);
+	assert_ok(ecm_function_init(&without, &machine, p, &model, f));
+	cr_expect(without.whole.lacks & ECM_LACKS_BRANCHES);
+	profile_set_fact(p, "branch_outcomes", "1001");
+	profile_set_fact(p, "mispredicted_cycles", "20");
+	assert_ok(ecm_function_init(&with, &machine, p, &model, f));
+	cr_expect(!with.whole.lacks);
+	const double each = 20e-9;
+	near(with.loops[0].mispredicted.n, 0.1 * TURNS, 1e-9, "in the loop");
+	near(sqrt(with.loops[0].mispredicted.variance), 0.01 * TURNS, 1e-9, "half-width");
+	near(with.loops[0].account_s[ACCOUNT_BRANCHES], 0.1 * TURNS * each, 1e-9, "seconds");
+	near(with.loops[0].predicted_s - without.loops[0].predicted_s, 0.1 * TURNS * each, 1e-6,
+	     "on top");
+	near(with.whole.mispredicted.n, 0.1 * TURNS + 1, 1e-9, "in the function");
+	near(with.whole.light_s, without.whole.light_s, 1e-9, "light speed is without");
+	const struct profile_branch *told[MISPREDICTIONS_TOLD];
+	cr_expect_eq(mispredictions_told(p, f, 0.02, told), 1);
+	cr_expect_eq(told[0]->offset, START + 23);
+	cr_expect_eq(mispredictions_worst(p, f, 3, told), 2);
+	cr_expect_eq(told[1]->kind, PROFILE_BRANCH_RETURN);
+	ecm_function_deinit(&without);
+	ecm_function_deinit(&with);
+	model_deinit(&model);
+	profile_destroy(p);
 }

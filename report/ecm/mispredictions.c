@@ -1,0 +1,130 @@
+/* Sums over branches. */
+#include "report/ecm/mispredictions.h"
+
+#include "base/search.h"
+#include "report/model/model_place.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+double misprediction_s(const struct profile *profile)
+{
+	const double cycles = profile_number_fact(profile, "mispredicted_cycles", NAN);
+	if (!profile_get_fact(profile, "branch_outcomes") || !(cycles > 0))
+		return NAN;
+	return cycles * 1e-9 / model_clock_ghz(profile);
+}
+
+/* The branches of a module from `start` to `end` (exclusive). */
+static const struct profile_branch *branches_in(const struct profile *profile, uint32_t module,
+						uint64_t start, uint64_t end, size_t *n)
+{
+	const struct profile_branch *rows = profile->branches;
+	const size_t from = rf_search(profile->n_branches, i,
+				      rows[i].module < module ||
+					      (rows[i].module == module && rows[i].offset < start));
+	const size_t to = rf_search(profile->n_branches, i,
+				    rows[i].module < module ||
+					    (rows[i].module == module && rows[i].offset < end));
+	*n = to > from ? to - from : 0;
+	return rows ? rows + from : NULL;
+}
+
+double mispredictions_of(const struct profile_branch *branch)
+{
+	return (double)branch->executions * fmin(1, branch->share);
+}
+
+static void add(struct mispredictions *sum, const struct profile_branch *branch)
+{
+	const double half = (double)branch->executions * fmin(1, branch->halfwidth);
+	sum->n += mispredictions_of(branch);
+	sum->variance += half * half;
+}
+
+/* The innermost loop around an instruction: loops within a loop stand behind it. */
+static size_t loop_at(const struct model_function *f, uint64_t offset)
+{
+	for (size_t i = f->n_loops; i-- > 0;)
+		if (f->loops[i].start <= offset && offset < f->loops[i].end)
+			return i;
+	return f->n_loops;
+}
+
+static const struct profile_branch *branches_of(const struct profile *profile,
+						const struct model_function *f, size_t *n)
+{
+	*n = 0;
+	if (f->function == PROFILE_NONE)
+		return NULL;
+	const struct profile_function *row = &profile->functions[f->function];
+	return branches_in(profile, row->module, row->start, row->end, n);
+}
+
+struct mispredictions mispredictions_in_function(const struct profile *profile,
+						 const struct model_function *f)
+{
+	struct mispredictions sum = {0};
+	size_t n;
+	const struct profile_branch *branches = branches_of(profile, f, &n);
+	for (size_t i = 0; i < n; i++)
+		add(&sum, &branches[i]);
+	return sum;
+}
+
+void mispredictions_by_loop(const struct profile *profile, const struct model_function *f,
+			    struct mispredictions *sums)
+{
+	size_t n;
+	const struct profile_branch *branches = branches_of(profile, f, &n);
+	for (size_t i = 0; i < n; i++)
+		add(&sums[loop_at(f, branches[i].offset)], &branches[i]);
+}
+
+size_t mispredictions_worst(const struct profile *profile, const struct model_function *f, size_t n,
+			    const struct profile_branch **worst)
+{
+	size_t found = 0, n_branches;
+	const struct profile_branch *branches = branches_of(profile, f, &n_branches);
+	for (size_t i = 0; i < n_branches && n; i++) {
+		const double often = mispredictions_of(&branches[i]);
+		size_t at = found;
+		for (; at > 0 && mispredictions_of(worst[at - 1]) < often; at--)
+			if (at < n)
+				worst[at] = worst[at - 1];
+		if (at < n && often > 0) {
+			worst[at] = &branches[i];
+			found += found < n;
+		}
+	}
+	return found;
+}
+
+#define LEAST_TOLD 0.03 /* of the function's time */
+
+size_t mispredictions_told(const struct profile *profile, const struct model_function *f,
+			   double seconds, const struct profile_branch *told[MISPREDICTIONS_TOLD])
+{
+	const double each = misprediction_s(profile);
+	size_t n = isnan(each) ? 0 : mispredictions_worst(profile, f, MISPREDICTIONS_TOLD, told);
+	while (n && mispredictions_of(told[n - 1]) * each < LEAST_TOLD * seconds)
+		n--;
+	return n;
+}
+
+static const char *const kinds[N_PROFILE_BRANCH_KINDS][2] = {
+	[PROFILE_BRANCH_CONDITIONAL] = {"conditional", "branch"},
+	[PROFILE_BRANCH_JUMP] = {"jump", "indirect jump"},
+	[PROFILE_BRANCH_CALL] = {"call", "indirect call"},
+	[PROFILE_BRANCH_RETURN] = {"return", "return"},
+};
+
+const char *mispredictions_kind_name(enum profile_branch_kind kind)
+{
+	return kinds[kind][0];
+}
+
+const char *mispredictions_kind_words(enum profile_branch_kind kind)
+{
+	return kinds[kind][1];
+}

@@ -32,3 +32,15 @@ def test_each_round_counts_as_much(t, words, options):
     for name, row in many.items():
         truth = tuple(a + (n - 1) * (b - a) for a, b in zip(one[name], two[name]))
         assert row == truth, f"{name}: {dict(zip(MEMBERS, row))}, true {dict(zip(MEMBERS, truth))}"
+
+
+@pytest.mark.parametrize("options", [(), ("--once",)], ids=["twice", "once"])
+def test_code_that_goes_away_before_a_thread_comes_to_hot_code(t, options):
+    program = t.program(os.path.join(HERE, "programs", "code_gone.c"), ("-O2",), ("-lpthread",))
+    library = t.program(os.path.join(HERE, "programs", "aligned_library.c"),
+                        ("-shared", "-fPIC", "-Wl,-z,max-page-size=65536"))
+    profiled = t.profile([program, library], "--work=count", "--traffic=none", *options)
+    assert profiled.stdout == b"the other thread went on to its end\n", profiled.stdout
+    assert profiled.json["run"]["exit_status"] == "0"
+    assert profiled.json["processes"][0]["native_reason"] is None
+    assert profiled.json["run"]["hot_blocks"], "nothing was laid out anew"

@@ -122,11 +122,14 @@ static uint64_t no_entry(const struct target *target, uint64_t key)
 	return target_gate(target, key & RETURN_KEY ? gate_return : gate_indirect);
 }
 
+/* A cell of 0 is of tables that the thread has not got yet (slots_set_copy): it stays as it is. */
 static void clear_cells(struct target *target, enum copy copy, uint64_t key)
 {
-	for (int slot = 1; slot < target->n_slots; slot++)
-		__atomic_store_n(thread_cell(target, slot, copy, key), no_entry(target, key),
-				 __ATOMIC_RELEASE);
+	for (int slot = 1; slot < target->n_slots; slot++) {
+		uint64_t *cell = thread_cell(target, slot, copy, key);
+		if (*cell)
+			__atomic_store_n(cell, no_entry(target, key), __ATOMIC_RELEASE);
+	}
 }
 
 void entry_table_remember(struct target *target, int slot, uint64_t key, uint64_t entry)

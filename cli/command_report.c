@@ -8,6 +8,7 @@
 #include "profile/profile.h"
 #include "report/check/check.h"
 #include "report/export/export.h"
+#include "report/merge/rank_files.h"
 #include "report/model/model.h"
 #include "report/report.h"
 
@@ -51,6 +52,35 @@ static struct rf_error *check_profile(const char *path, const struct options *gi
 	return error;
 }
 
+/* Of ranks put together there are sums by function, and nothing that these were made from. */
+static struct rf_error *check_merged(const struct options *given,
+				     const struct report_options *options)
+{
+	const char *refused = options->ecm ? "--ecm" : options->function ? "--function" : NULL;
+	for (size_t i = 0; i < N_EXPORTS; i++)
+		if (options->exports.of[i] && i != EXPORT_csv && i != EXPORT_png)
+			refused = "a file of call paths, samples or lines";
+	if (options->processes == PROCESSES_TREE || options->by == BY_PYTHON ||
+	    options->by == BY_THREAD)
+		refused = "a table of processes, threads or Python";
+	if (report_is_shaped(options) &&
+	    (options->by != BY_FUNCTION || options->focus || options->ignore))
+		refused = "--by, --focus and --ignore";
+	if (!refused)
+		return NULL;
+	return rf_error_create(
+		RF_EINPUT,
+		"name the profile of one rank for that: rfprof report rfprof-PROGRAM.0.rfp",
+		"%s: of ranks that are put together the functions are known, and no more", refused);
+}
+
+static struct rf_error *load_ranks(const char *const *names, const struct options *given,
+				   const struct report_options *options, struct profile **profile)
+{
+	struct rf_error *error = check_merged(given, options) ?: rank_files_merge(names, profile);
+	return error || !given->redact ? error : profile_redact(*profile);
+}
+
 /* What is saved has all the tables, and sums of its own. */
 static struct rf_error *load(const char *path, const struct options *given,
 			     const struct report_options *options, struct profile **profile)
@@ -65,6 +95,8 @@ static struct rf_error *load(const char *path, const struct options *given,
 		error = profile_redact(*profile);
 	if (!error && given->no_source)
 		profile_drop_sources(*profile);
+	if (!error && (*profile)->n_ranks)
+		return check_merged(given, options);
 	return error || !given->save ? error : model_summarise(*profile);
 }
 
@@ -93,18 +125,24 @@ static char *newest_profile(void)
 }
 
 /* unasked: the user named no file, and need not name it for the next report either. */
-static struct rf_error *report_file(const char *path, const struct options *given,
-				    struct report_options *options, bool unasked, int *status)
+static struct rf_error *report_files(const char *const *names, const struct options *given,
+				     struct report_options *options, bool unasked, int *status)
 {
+	const char *path = names[0];
+	const bool many = rank_files_are_many(names);
 	struct profile *profile = NULL;
 	struct rf_error *error;
 	if (given->check && (given->save || given->svg || given->export_csv || given->export_png ||
 			     !report_from_sums(options)))
 		return usage_error("goes with no option but -o", "--check");
+	if (given->check && many)
+		return usage_error("is about one profile", "--check");
 	if (given->check)
 		return check_profile(path, given, status);
-	options->saved_as = given->save ? given->save : unasked ? "" : path;
-	error = export_check(&options->exports) ?: load(path, given, options, &profile);
+	options->saved_as = given->save ? given->save : unasked ? "" : names[1] ? NULL : path;
+	error = export_check(&options->exports)
+			?: many ? load_ranks(names, given, options, &profile)
+				: load(path, given, options, &profile);
 	if (!error)
 		error = write_profile(profile, given, options);
 	if (!error && given->save)
@@ -121,14 +159,12 @@ struct rf_error *report_command(const struct options *given, const char **words,
 	struct rf_error *error = report_request(given, &options);
 	if (error)
 		return error;
-	if (words[0] && words[1])
-		return rf_error_create(RF_EINPUT, "try rfprof report rfprof-PROGRAM.rfp",
-				       "one profile is wanted");
 	char *newest = words[0] ? NULL : newest_profile();
 	if (!words[0] && !newest)
 		return rf_error_create(RF_EINPUT, "try rfprof report FILE",
 				       "no rfprof-PROGRAM.rfp in this directory");
-	error = report_file(newest ? newest : words[0], given, &options, newest != NULL, status);
+	const char *const found[] = {newest, NULL};
+	error = report_files(newest ? found : words, given, &options, newest != NULL, status);
 	free(newest);
 	return error;
 }

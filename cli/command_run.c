@@ -10,11 +10,13 @@
 #include "cli/open_page.h"
 #include "cli/output_file.h"
 #include "cli/report_request.h"
+#include "ranks/rank_path.h"
 #include "report/account/account_sums.h"
 #include "report/export/export.h"
 #include "report/model/model.h"
 #include "report/report.h"
 #include "tracer/run/run.h"
+#include "tracer/run/run_ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +27,7 @@
 /* What was asked for. */
 struct request {
 	const struct options *given;
+	struct rank rank;
 	struct run_options run;
 	struct report_options report;
 	char *save_path; /* NULL: --no-save */
@@ -51,11 +54,13 @@ static struct rf_error *take_slowdown(const struct options *given, double *slowd
 }
 
 static struct rf_error *take_run_options(const struct options *given, const char **words,
-					 struct run_options *options)
+					 const struct rank *rank, struct run_options *options)
 {
 	struct geometry geometry;
 	*options = (struct run_options){
 		.once = given->once,
+		.kind = (enum run_kind)given->run,
+		.rank = rank,
 		.quiet = given->quiet,
 		.no_children = given->no_children,
 		.repeat = given->repeat ? (unsigned)given->repeat : 1,
@@ -79,9 +84,12 @@ static struct rf_error *take_run_options(const struct options *given, const char
 		return usage_error("--once has no native run that it could count", "--counter");
 	if (given->once && given->repeat)
 		return usage_error("--once has no timed run that it could repeat", "--repeat");
+	if (given->run != RUN_KIND_BOTH && (given->once || given->repeat))
+		return usage_error("goes without --once and --repeat", "--run");
 	if (given->save && given->no_save)
 		return usage_error("goes without --save", "--no-save");
-	struct rf_error *error = take_slowdown(given, &options->traffic.slowdown);
+	struct rf_error *error = take_slowdown(given, &options->traffic.slowdown)
+					 ?: run_ranks_adjust(given->ranks, options);
 	if (error || !given->cache)
 		return error;
 	return geometry_wanted(given->cache, &(struct geometry_known){0}, &geometry);
@@ -93,12 +101,12 @@ static struct rf_error *choose_save_path(struct request *request, const char *pr
 	if (request->given->no_save)
 		return NULL;
 	request->save_name = path ? PROFILE_NAME_GIVEN : PROFILE_NAME_OWN;
-	if (asprintf(&request->save_path, path ? "%s" : "rfprof-%s.rfp", path ? path : program) <
-	    0) {
-		request->save_path = NULL;
+	char *name = NULL;
+	if (asprintf(&name, path ? "%s" : "rfprof-%s.rfp", path ? path : program) < 0)
 		return rf_error_no_memory();
-	}
-	return profile_save_check(request->save_path, request->save_name);
+	struct rf_error *error = rank_path(&request->rank, name, true, &request->save_path);
+	free(name);
+	return error ? error : profile_save_check(request->save_path, request->save_name);
 }
 
 /* Files that cannot be written are told of before anything is run. */
@@ -139,11 +147,17 @@ static struct rf_error *save(const struct request *request, const struct run *ru
 			     struct profile_saving *saving, struct rf_error *error)
 {
 	const char *path = request->save_path;
+	const struct rank *rank = &request->rank;
 	error = saving ? profile_saving_end(saving, error) : error;
 	if (path && !error && !request->given->quiet) {
 		fputs("saved ", run->log.stream);
 		text_write_path(run->log.stream, path);
 		fputc('\n', run->log.stream);
+		if (rank->known && rank->size > 1)
+			fprintf(run->log.stream,
+				"rank %d of %d; all together, when all have ended: rfprof report "
+				"and the directory\n",
+				rank->number, rank->size);
 	}
 	return error;
 }
@@ -229,12 +243,57 @@ static struct rf_error *run_and_report(struct request *request, int *status)
 	return error;
 }
 
-struct rf_error *run_command(const struct options *given, const char **words, int *status)
+/* ---- ranks ---- */
+
+enum { N_FILES = 5 + N_EXPORTS };
+
+static void list_files(struct options *given, char **files[static N_FILES])
 {
-	struct request request = {.given = given};
-	struct rf_error *error = report_request(given, &request.report);
+	size_t n = 0;
+	files[n++] = &given->log;
+	files[n++] = &given->output;
+	files[n++] = &given->svg;
+	files[n++] = &given->json;
+	files[n++] = &given->html;
+#define EXPORT(name, ...) files[n++] = &given->export_##name;
+#include "report/rows/export_formats.def"
+#undef EXPORT
+}
+
+/* Files that only one rank may write are rank 0's; each rank writes those with %r in their names,
+ * and its log.  The names are then to be freed. */
+static struct rf_error *take_own_files(const struct rank *rank, struct options *given)
+{
+	char **files[N_FILES];
+	struct rf_error *error = NULL;
+	list_files(given, files);
+	for (size_t i = 0; i < N_FILES; i++) {
+		char *name = *files[i];
+		const bool is_log = files[i] == &given->log;
+		*files[i] = NULL;
+		if (!error && (rank->number == 0 || rank_path_is_own(name) || is_log))
+			error = rank_path(rank, name, is_log, files[i]);
+	}
+	given->to_stdout &= rank->number == 0;
+	given->open_page &= rank->number == 0;
+	given->quiet |= rank->number != 0;
+	return error;
+}
+
+static void free_files(struct options *given)
+{
+	char **files[N_FILES];
+	list_files(given, files);
+	for (size_t i = 0; i < N_FILES; i++)
+		free(*files[i]);
+}
+
+static struct rf_error *run_as_asked(struct request *request, const char **words, int *status)
+{
+	const struct options *given = request->given;
+	struct rf_error *error = report_request(given, &request->report);
 	if (!error)
-		error = take_run_options(given, words, &request.run);
+		error = take_run_options(given, words, &request->rank, &request->run);
 	if (error)
 		return error;
 	if (given->version) {
@@ -245,5 +304,18 @@ struct rf_error *run_command(const struct options *given, const char **words, in
 		return rf_error_create(RF_EINPUT,
 				       "usage: rfprof PROGRAM [ARGUMENTS]; see rfprof --help",
 				       "no program is named");
-	return run_and_report(&request, status);
+	return run_and_report(request, status);
+}
+
+struct rf_error *run_command(const struct options *asked, const char **words, int *status)
+{
+	struct options given = *asked;
+	struct request request = {.given = &given};
+	rank_read(&request.rank);
+	const bool known = request.rank.known;
+	struct rf_error *error = known ? take_own_files(&request.rank, &given) : NULL;
+	error = error ?: run_as_asked(&request, words, status);
+	if (known)
+		free_files(&given);
+	return error;
 }

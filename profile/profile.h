@@ -13,6 +13,7 @@
 #include "machine/data/machine.h"
 #include "profile/account_rows.h"
 #include "profile/facts.h"
+#include "profile/rank_rows.h"
 
 #include <stdbool.h>
 #include <stddef.h>

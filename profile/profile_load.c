@@ -406,7 +406,9 @@ static struct rf_error *read_profile(struct reader *reader)
 	if (error)
 		return error; /* the last row is but half there: nothing is looked up in it */
 	const char *sums = profile_get_fact(profile, PROFILE_SUMS_FACT);
-	if (reader->parts & PROFILE_SUMS && sums && strcmp(sums, PROFILE_SUMS_VERSION) == 0)
+	/* ranks that were merged have nothing else */
+	const bool wanted = reader->parts & PROFILE_SUMS || profile->n_ranks > 0;
+	if (wanted && sums && strcmp(sums, PROFILE_SUMS_VERSION) == 0)
 		error = read_tables(reader, TABLE_SUM);
 	/* a profile that was loaded without sums and saved again has the fact, but none */
 	profile->has_sums = profile->n_sums > 0;

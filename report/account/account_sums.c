@@ -1,6 +1,7 @@
 /* Names system calls that samples do not tell, and sums up samples in the kernel and waits by the
  * functions behind them. */
 #include "report/account/account_sums.h"
+#include "report/account/mpi_sums.h"
 
 #include "base/array.h"
 #include "base/search.h"
@@ -357,7 +358,7 @@ struct rf_error *account_summarise(struct profile *profile)
 			summing.own[i] = summing.places[own_frame(profile, summing.places, i)];
 	error = error ?: add_kernel(&summing) ?: add_faults(&summing) ?: add_calls(&summing)
 		?: wait_sums_make(profile, summing.places, summing.own)
-		?: region_sums_make(profile, summing.places);
+		?: region_sums_make(profile, summing.places) ?: mpi_sums_make(profile, summing.places);
 	merge_faults(profile);
 	error = error ?: add_fault_times(profile);
 	merge_kernel(profile);

@@ -4,6 +4,7 @@
 #include "report/model/model_traffic.h"
 
 #include "base/array.h"
+#include "base/leb128.h"
 #include "base/parallel.h"
 #include "base/search.h"
 #include "report/model/model_bandwidths.h"
@@ -39,33 +40,12 @@ struct line_sums {
 	unsigned n_classes; /* up to the last that has any row */
 };
 
-/* Little-endian groups of 7 bits, the last with its top bit clear (DWARF 5, section 7.6). */
-static uint8_t *put_number(uint8_t *to, uint64_t value)
-{
-	for (; value > 0x7f; value >>= 7)
-		*to++ = (uint8_t)(value & 0x7f) | 0x80;
-	*to++ = (uint8_t)value;
-	return to;
-}
-
-static uint64_t get_number(const struct packed_lines *packed, size_t *at)
-{
-	uint64_t value = 0;
-	for (unsigned shift = 0; *at < packed->size; shift += 7) {
-		const uint8_t byte = packed->bytes[(*at)++];
-		value |= shift < 64 ? (uint64_t)(byte & 0x7f) << shift : 0;
-		if (!(byte & 0x80))
-			break;
-	}
-	return value;
-}
-
 static struct rf_error *pack(const struct line_sums *sums, struct packed_lines *packed)
 {
-	uint8_t bytes[CACHE_CLASSES * N_TRAFFIC * 10], *end = bytes; /* 64 bits are 10 groups */
+	uint8_t bytes[CACHE_CLASSES * N_TRAFFIC * LEB128_MOST], *end = bytes;
 	for (unsigned k = 0; k < sums->n_classes; k++)
 		for (int e = 0; e < N_TRAFFIC; e++)
-			end = put_number(end, sums->by_class[k][e]);
+			end = leb128_put(end, sums->by_class[k][e]);
 	packed->size = (uint32_t)(end - bytes);
 	assert(packed->size > 0 && packed->size <= sizeof(bytes));
 	packed->bytes = malloc(packed->size);
@@ -82,7 +62,8 @@ static void unpack_lines(const struct packed_lines *packed, unsigned n_classes,
 	size_t at = 0;
 	for (unsigned k = 0; k < n_classes; k++)
 		for (int e = 0; e < N_TRAFFIC; e++)
-			lines->by_class[k][e] = (double)get_number(packed, &at);
+			lines->by_class[k][e] =
+				(double)leb128_get(packed->bytes, packed->size, &at);
 }
 
 void model_add_lines(struct traffic_lines *lines, const struct profile_traffic *row)

@@ -253,11 +253,13 @@ struct rf_error *report_with_view(const struct profile *profile,
 				  void *context)
 {
 	struct model model;
-	const bool accounts = report_has_accounts(options);
+	const bool merged = profile->n_ranks > 0; /* there are sums and nothing else */
+	const bool accounts = !merged && report_has_accounts(options);
 	const struct model_choice choice = {.level = options->level,
 					    .direction = options->direction,
-					    .sums = report_from_sums(options),
-					    .loops = accounts || options->by == BY_LOOP};
+					    .sums = merged || report_from_sums(options),
+					    .loops = !merged &&
+						     (accounts || options->by == BY_LOOP)};
 	struct rf_error *error = model_build_as(profile, &choice, &model);
 	if (error)
 		return error;

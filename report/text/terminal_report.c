@@ -12,6 +12,7 @@
 #include "report/text/report_ecm.h"
 #include "report/text/report_levels.h"
 #include "report/text/report_processes.h"
+#include "report/text/report_ranks.h"
 #include "report/text/report_regions.h"
 #include "report/text/table.h"
 #include "report/text/terminal.h"
@@ -110,7 +111,7 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 	const bool python = options->by == BY_PYTHON;
 	const char *hint = python ? NULL : report_rows_hint(view);
 	struct rf_error *error = report_head(view, stream);
-	error = error ?: report_strip(view, stream);
+	error = error ?: report_strip(view, stream) ?: report_ranks(view, stream);
 	if (!error && options->by == BY_WAIT)
 		error = report_waits(view, stream);
 	else if (!error && options->by == BY_GROUP)

@@ -13,6 +13,7 @@
 #include "tracer/run/run_core.h"
 #include "tracer/run/run_facts.h"
 #include "tracer/run/run_launch.h"
+#include "tracer/run/run_ranks.h"
 #include "tracer/run/run_repeat.h"
 #include "tracer/run/run_roofs.h"
 
@@ -101,7 +102,8 @@ static void choose_debuginfod(struct run *run)
 
 static struct rf_error *run_once(struct run *run)
 {
-	run_log_say(&run->log, "one counted run: the times include the counting");
+	const char *said = run_ranks_announcement(run);
+	run_log_say(&run->log, said ? said : "one counted run: the times include the counting");
 	run->counted_status = NO_STATUS;
 	struct rf_error *error = run_counted(run, 1);
 	run->timed_status = run->counted_status;
@@ -117,9 +119,23 @@ static struct rf_error *run_once(struct run *run)
 	return NULL;
 }
 
+/* Counted and not timed: its times are those of another job (rfprof join). */
+static struct rf_error *run_counted_alone(struct run *run)
+{
+	run_log_say(&run->log, run_ranks_announcement(run));
+	run->counted_status = NO_STATUS;
+	struct rf_error *error = run_counted(run, 1);
+	run->timed_status = run->counted_status;
+	run->has_ended = run->counted_status != NO_STATUS;
+	return error;
+}
+
 static const char *announcement(const struct run *run)
 {
 	const struct choice *choice = &run->counters.choice;
+	const char *alone = run_ranks_announcement(run);
+	if (alone)
+		return alone;
 	if (!choice->counted_run)
 		return "one run: it is timed, and counted by the PMU";
 	if (choice->counters)
@@ -143,7 +159,7 @@ static struct rf_error *run_twice(struct run *run)
 {
 	announce(run);
 	struct rf_error *error = run_timed_all(run);
-	if (error || !run->counters.choice.counted_run)
+	if (error || !run->counters.choice.counted_run || run->options->kind == RUN_KIND_TIME)
 		return error;
 	if (launch_was_interrupted(run->timed_status)) {
 		run_log_note(&run->log, "interrupted: the second run, which counts, was left out");
@@ -274,16 +290,22 @@ bool run_is_shortage(const struct rf_error *error)
 
 static struct rf_error *choose_and_run(struct run *run)
 {
+	const struct run_options *options = run->options;
 	struct probing probing;
 	probing_start(run, &probing);
-	run_roofs_look(run);
+	if (!options->rank->known)
+		run_roofs_look(run);
 	struct rf_error *error =
-		choose_sampler(run, &probing) ?: choose_counters(run) ?: run_roofs_read(run);
+		choose_sampler(run, &probing) ?: choose_counters(run)
+		?: (options->rank->known ? run_ranks_roofs : run_roofs_read)(run);
 	if (error)
 		return error;
 	run_note_environment(run);
+	run_ranks_note(run);
 	choose_debuginfod(run);
-	return run->options->once ? run_once(run) : run_twice(run);
+	if (options->kind == RUN_KIND_COUNT)
+		return run_counted_alone(run);
+	return options->once ? run_once(run) : run_twice(run);
 }
 
 struct rf_error *run_program(struct run *run)

@@ -316,9 +316,10 @@ static struct rf_error *follow_counted(struct run *run, struct launch *launch,
 		error = run->sampler_ops->start(sampler, launch->pid);
 	}
 	const uint64_t begin_ns = clock_now_ns();
-	/* with --once the terminal is the program's */
+	/* in the only run the terminal is the program's */
 	struct progress_clock shown;
-	progress_clock_start(&shown, run->options->once || run->log.quiet ? NULL : run->log.stream,
+	const bool only = run->options->once || run->options->kind == RUN_KIND_COUNT;
+	progress_clock_start(&shown, only || run->log.quiet ? NULL : run->log.stream,
 			     "the program is counted",
 			     profile_number_fact(run->profile, "wall_s", 0));
 	if (!error)
@@ -371,8 +372,8 @@ struct rf_error *run_counted(struct run *run, int number)
 	const bool once = run->options->once;
 	struct sampler *sampler = once ? create_sampler(run, run->profile) : NULL;
 	const struct traffic_options traffic = choose_traffic(run);
-	struct counted_run *counted =
-		counted_run_create(run->profile, once, run->options->no_children, &traffic);
+	struct counted_run *counted = counted_run_create(run->profile, once || number == 1,
+							 run->options->no_children, &traffic);
 	struct launch launch;
 	struct rf_error *error = NULL;
 	if (!counted || (once && !sampler))

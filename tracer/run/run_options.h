@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/words.h"
+#include "ranks/rank.h"
 #include "tracer/pmu/pmu_plan.h"
 #include "tracer/traffic/traffic_options.h"
 
@@ -9,16 +10,21 @@
 
 enum sampler_option { SAMPLER_AUTO, SAMPLER_PERF, SAMPLER_TIMER }; /* --sampler= */
 
-extern const struct rf_word sampler_option_words[];
+/* --run=; which of the two runs there are */
+enum run_kind { RUN_KIND_BOTH, RUN_KIND_TIME, RUN_KIND_COUNT };
+
+extern const struct rf_word sampler_option_words[], run_kind_words[];
 
 struct run_options {
 	bool once, quiet, no_children;
-	unsigned repeat;      /* timed runs, at least 1 */
-	bool debuginfod;      /* fetch debug files that are not here */
-	bool keep_roofs;      /* measure none again behind the run */
-	bool no_source;       /* keep no source text */
-	bool no_cache;        /* read all names anew, and keep none */
-	const char *log_path; /* rfprof's own messages; NULL: standard error */
+	enum run_kind kind;
+	const struct rank *rank; /* not NULL; rank->known: as one rank of a job */
+	unsigned repeat;         /* timed runs, at least 1 */
+	bool debuginfod;         /* fetch debug files that are not here */
+	bool keep_roofs;         /* measure none again behind the run */
+	bool no_source;          /* keep no source text */
+	bool no_cache;           /* read all names anew, and keep none */
+	const char *log_path;    /* rfprof's own messages; NULL: standard error */
 	enum sampler_option sampler;
 	struct traffic_options traffic;
 	struct pmu_options counters;

@@ -11,11 +11,13 @@ typedef struct rf_error *command_fn(const struct options *given, const char **wo
 
 /* words: the program and its arguments.  *status: the program's. */
 command_fn run_command;
-/* words: the profile's file. */
+/* words: the profile's file; or those of ranks, or their directory. */
 command_fn report_command;
 /* words: the files of A and B.  Conditions of --fail-on that are met are said on standard error;
  * *status: exit 3 where one is. */
 command_fn diff_command;
+/* words: the files of a timed and of a counted run. */
+command_fn join_command;
 /* words: none.  Warnings and progress go to standard error. */
 command_fn machine_command;
 /* words: none.  *status: exit 0 where `rfprof PROGRAM` can make a full profile here, else 1. */

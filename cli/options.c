@@ -10,6 +10,7 @@
 #define REPORT (1u << COMMAND_report)
 #define MACHINE (1u << COMMAND_machine)
 #define DIFF (1u << COMMAND_diff)
+#define JOIN (1u << COMMAND_join)
 #define DOCTOR (1u << COMMAND_doctor)
 
 #define ALL ((1u << N_COMMANDS) - 1)

@@ -242,6 +242,21 @@ struct rf_error *row_merger_add_table(struct row_merger *merger, const struct pr
 	return error;
 }
 
+struct rf_error *row_merger_know_table(struct row_merger *merger, enum table_id id)
+{
+	const struct table *table = &profile_tables[id];
+	const char *row = *profile_table_items(merger->into, table);
+	const uint32_t n = (uint32_t)*profile_table_count(merger->into, table);
+	for (uint32_t i = 0; i < n; i++, row += table->element) {
+		uint64_t hash = hash_of(merger, id, row);
+		while (u64_map_find(&merger->rows[id], hash))
+			hash = hash + 1 ? hash + 1 : 1;
+		if (!u64_map_set(&merger->rows[id], hash, i))
+			return rf_error_no_memory();
+	}
+	return NULL;
+}
+
 struct rf_error *row_merger_append_table(struct row_merger *merger, const struct profile *from,
 					 enum table_id id)
 {

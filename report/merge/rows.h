@@ -26,6 +26,8 @@ struct rf_error *row_merger_add(struct row_merger *merger, enum table_id id, con
 /* All rows of a table; row_of gets their numbers. */
 struct rf_error *row_merger_add_table(struct row_merger *merger, const struct profile *from,
 				      enum table_id id);
+/* Finds by their keys from now on what `into` has in a table already. */
+struct rf_error *row_merger_know_table(struct row_merger *merger, enum table_id id);
 /* Appends all rows of a table whatever their keys are; row_of gets their numbers.  A table may
  * refer to itself. */
 struct rf_error *row_merger_append_table(struct row_merger *merger, const struct profile *from,

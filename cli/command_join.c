@@ -14,7 +14,8 @@ static struct rf_error *name_it(const struct options *given, const char *timed, 
 	const size_t length = strlen(timed);
 	const bool ends = length > 4 && strcmp(timed + length - 4, ".rfp") == 0;
 	const int n = given->save ? asprintf(out, "%s", given->save)
-				  : asprintf(out, "%.*s.joined.rfp", (int)(ends ? length - 4 : length), timed);
+				  : asprintf(out, "%.*s.joined.rfp",
+					     (int)(ends ? length - 4 : length), timed);
 	return n < 0 ? rf_error_no_memory() : NULL;
 }
 
@@ -32,7 +33,8 @@ struct rf_error *join_command(const struct options *given, const char **words, i
 {
 	char *path = NULL;
 	if (!words[0] || !words[1] || words[2])
-		return rf_error_create(RF_EINPUT, "try rfprof join timed.rfp counted.rfp", "two profiles are wanted");
+		return rf_error_create(RF_EINPUT, "try rfprof join timed.rfp counted.rfp",
+				       "two profiles are wanted");
 	struct rf_error *error = name_it(given, words[0], &path) ?: join(words[0], words[1], path);
 	if (!error)
 		printf("saved %s\n", path);

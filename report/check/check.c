@@ -190,7 +190,9 @@ static struct rf_error *check_views(struct report_view *plain, void *context)
 	views->by_function = plain->model;
 	add(views->sum, report_check_model(plain->profile, plain->model, views->stream));
 	plain->options = &options;
-	for (size_t i = 0; !error && i < sizeof(kinds) / sizeof(*kinds); i++) {
+	/* of ranks that were merged there are functions alone */
+	const size_t n_kinds = plain->profile->n_ranks ? 0 : sizeof(kinds) / sizeof(*kinds);
+	for (size_t i = 0; !error && i < n_kinds; i++) {
 		options.by = kinds[i];
 		error = report_shape(plain, check_view, views);
 	}

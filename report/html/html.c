@@ -12,6 +12,7 @@
 #include "report/html/html_assets.h"
 #include "report/html/html_calls.h"
 #include "report/html/html_data.h"
+#include "report/html/html_ranks.h"
 #include "report/html/html_sources.h"
 #include "report/json/json_writer.h"
 #include "report/reasons/advice.h"
@@ -198,7 +199,9 @@ static struct rf_error *write_static(const struct report_view *view, const char 
 		"<figure>\n",
 		text_number(number, (double)view->model->time_ns * 1e-9));
 	error = error ?: write_picture(view, out);
-	fputs("</figure>\n<h2>Functions</h2>\n", out);
+	fputs("</figure>\n", out);
+	error = error ?: html_write_ranks(view, out);
+	fputs("<h2>Functions</h2>\n", out);
 	error = error ?: write_table(view, out);
 	error = error ?: write_all_reasons(view, out);
 	write_notes(view, out);

@@ -1,4 +1,5 @@
-/* What the counted run knows is appended to what the timed run knows; modules, functions and names are found again. */
+/* What the counted run knows is appended to what the timed run knows; modules, functions and names
+ * are found again. */
 #include "report/merge/join.h"
 
 #include "base/array.h"
@@ -12,25 +13,30 @@
 
 /* ---- whether they belong together ---- */
 
-static struct rf_error *differ(const char *what, const char *time, const char *count, const char *time_path,
-			       const char *count_path)
+static struct rf_error *differ(const char *what, const char *time, const char *count,
+			       const char *time_path, const char *count_path)
 {
 	return rf_error_create(RF_EINPUT, "record both of the same program, in the same way",
-			       "%s and %s have another %s: %.200s, %.200s", time_path, count_path, what, time, count);
+			       "%s and %s have another %s: %.200s, %.200s", time_path, count_path,
+			       what, time, count);
 }
 
-static struct rf_error *check_fact(const struct profile *time, const char *time_path, const struct profile *count,
-				   const char *count_path, const char *key, const char *what)
+static struct rf_error *check_fact(const struct profile *time, const char *time_path,
+				   const struct profile *count, const char *count_path,
+				   const char *key, const char *what)
 {
-	const char *a = profile_get_fact(time, key) ?: "none", *b = profile_get_fact(count, key) ?: "none";
+	const char *a = profile_get_fact(time, key) ?: "none",
+		   *b = profile_get_fact(count, key) ?: "none";
 	return strcmp(a, b) == 0 ? NULL : differ(what, a, b, time_path, count_path);
 }
 
-static struct rf_error *check_kind(const struct profile *profile, const char *path, const char *kind)
+static struct rf_error *check_kind(const struct profile *profile, const char *path,
+				   const char *kind)
 {
 	if (profile_fact_is(profile, "run_kind", kind))
 		return NULL;
-	return rf_error_create(RF_EINPUT, "rfprof join TIMED COUNTED, of --run=time and --run=count",
+	return rf_error_create(RF_EINPUT,
+			       "rfprof join TIMED COUNTED, of --run=time and --run=count",
 			       "%s is not of a run with --run=%s", path, kind);
 }
 
@@ -43,21 +49,23 @@ static const struct profile_module *find_module(const struct profile *profile, c
 }
 
 /* Code that both have must be the same. */
-static struct rf_error *check_code(const struct profile *time, const char *time_path, const struct profile *count,
-				   const char *count_path)
+static struct rf_error *check_code(const struct profile *time, const char *time_path,
+				   const struct profile *count, const char *count_path)
 {
 	for (size_t i = 0; i < time->n_modules; i++) {
-		const struct profile_module *a = &time->modules[i], *b = find_module(count, a->path);
+		const struct profile_module *a = &time->modules[i],
+					    *b = find_module(count, a->path);
 		if (b && strcmp(a->build_id, b->build_id) != 0)
 			return rf_error_create(RF_EINPUT, "record both with the same build",
-					       "%s and %s are of different builds of %s: %s, %s", time_path, count_path,
-					       a->path, a->build_id, b->build_id);
+					       "%s and %s are of different builds of %s: %s, %s",
+					       time_path, count_path, a->path, a->build_id,
+					       b->build_id);
 	}
 	return NULL;
 }
 
-static struct rf_error *check(const struct profile *time, const char *time_path, const struct profile *count,
-			      const char *count_path)
+static struct rf_error *check(const struct profile *time, const char *time_path,
+			      const struct profile *count, const char *count_path)
 {
 	return check_kind(time, time_path, "time") ?: check_kind(count, count_path, "count")
 	       ?: check_fact(time, time_path, count, count_path, "command", "command line")
@@ -73,11 +81,13 @@ static struct rf_error *check_made_code(const struct profile *time, const struct
 {
 	return find_module(time, "[jit]") && find_module(count, "[jit]")
 		       ? rf_error_create(RF_EINPUT, "run both in one command: rfprof PROGRAM",
-					 "code that the program made at run time cannot be told again in another job")
+					 "code that the program made at run time cannot be told "
+					 "again in another job")
 		       : NULL;
 }
 
-/* Its own functions, as of the counted run's code; those of the timed run that lie in no other stay. */
+/* Its own functions, as of the counted run's code; those of the timed run that lie in no other
+ * stay. */
 static struct rf_error *add_shared(struct row_merger *merger, const struct profile *count)
 {
 	return row_merger_know_table(merger, MODULES) ?: row_merger_add_table(merger, count, MODULES)
@@ -87,8 +97,10 @@ static struct rf_error *add_shared(struct row_merger *merger, const struct profi
 
 static struct rf_error *add_counted(struct row_merger *merger, const struct profile *count)
 {
-	static const enum table_id tables[] = {THREADS, BLOCKS,		COUNTS,	  UNITS,	PROCESSES,    NATIVE_THREADS,
-					       TRAFFIC, OBJECTS,	OBJECT_TRAFFIC, STRIDES, WORKING_SETS, SHARED_LINES,
+	static const enum table_id tables[] = {THREADS,       BLOCKS,       COUNTS,
+					       UNITS,         PROCESSES,    NATIVE_THREADS,
+					       TRAFFIC,       OBJECTS,      OBJECT_TRAFFIC,
+					       STRIDES,       WORKING_SETS, SHARED_LINES,
 					       SHARED_PLACES, SYSTEM_CALLS};
 	struct rf_error *error = NULL;
 	for (size_t i = 0; !error && i < sizeof(tables) / sizeof(*tables); i++)
@@ -128,7 +140,8 @@ static void drop_lines(struct profile *time, const bool *counted)
 	time->n_inlined_code = n_inlined;
 }
 
-static struct rf_error *add_lines(struct row_merger *merger, struct profile *time, const struct profile *count)
+static struct rf_error *add_lines(struct row_merger *merger, struct profile *time,
+				  const struct profile *count)
 {
 	bool *counted = counted_modules(merger, count);
 	if (!counted)
@@ -140,7 +153,8 @@ static struct rf_error *add_lines(struct row_merger *merger, struct profile *tim
 		?: row_merger_append_table(merger, count, INLINED_CALLS)
 		?: row_merger_append_table(merger, count, INLINED_CODE);
 	if (!error && time->n_inlined_code)
-		qsort(time->inlined_code, time->n_inlined_code, sizeof(*time->inlined_code), compare_inlined);
+		qsort(time->inlined_code, time->n_inlined_code, sizeof(*time->inlined_code),
+		      compare_inlined);
 	return error;
 }
 
@@ -154,8 +168,10 @@ static bool begins_with(const char *text, const char *start)
 /* What the counted run says of itself. */
 static bool is_counted_fact(const char *key)
 {
-	static const char *const starts[] = {"work_",	    "traffic_",	     "counted_", "counts_",  "translat",
-					     "hot_blocks",  "object_classes", "sharing_", "untraced", "allocations_"};
+	static const char *const starts[] = {"work_",          "traffic_", "counted_",
+					     "counts_",        "translat", "hot_blocks",
+					     "object_classes", "sharing_", "untraced",
+					     "allocations_"};
 	bool is = false;
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
 		is |= begins_with(key, starts[i]);
@@ -164,8 +180,10 @@ static bool is_counted_fact(const char *key)
 
 static void join_facts(struct profile *time, const struct profile *count)
 {
-	const char *kernel = profile_get_fact(time, "cpu_model"), *other = profile_get_fact(count, "cpu_model");
-	const char *status = profile_get_fact(time, "exit_status"), *again = profile_get_fact(count, "exit_status");
+	const char *kernel = profile_get_fact(time, "cpu_model"),
+		   *other = profile_get_fact(count, "cpu_model");
+	const char *status = profile_get_fact(time, "exit_status"),
+		   *again = profile_get_fact(count, "exit_status");
 	profile_set_fact(time, "exit_same", "%s",
 			 status && again && strcmp(status, again) == 0 ? "same" : "different");
 	for (size_t i = 0; i < count->n_facts; i++) {
@@ -176,7 +194,9 @@ static void join_facts(struct profile *time, const struct profile *count)
 			profile_set_fact(time, fact->key, "%s", fact->value);
 	}
 	if (kernel && other && strcmp(kernel, other) != 0)
-		profile_add_note(time, "it was counted on another processor (%s): a program may choose other code there",
+		profile_add_note(time,
+				 "it was counted on another processor (%s): a program may choose "
+				 "other code there",
 				 other);
 	profile_set_fact(time, "run_kind", "joined");
 }

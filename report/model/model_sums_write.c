@@ -182,7 +182,9 @@ static struct rf_error *write_row(struct writer *writer, size_t row)
 	uint32_t sum;
 	if (!model_is_used(writer->rows, row) || is_empty(function))
 		return NULL;
-	const bool classes = function->n_samples && function->tally.instructions;
+	/* of a rank all: another one may have samples there */
+	const bool told = function->n_samples || profile_get_fact(profile, "rank");
+	const bool classes = told && function->tally.instructions;
 	return sum_of_row(writer, row, &sum) ?: write_flop(profile, sum, &function->tally)
 	       ?: (classes ? write_classes(profile, sum, &function->tally) : NULL)
 	       ?: write_code(profile, sum, &function->code)

@@ -17,6 +17,7 @@
 #include "report/report.h"
 #include "tracer/run/run.h"
 #include "tracer/run/run_ranks.h"
+#include "tracer/span/duration.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,27 @@ static struct rf_error *take_slowdown(const struct options *given, double *slowd
 	if (end == given->slowdown || *end || !(*slowdown > 1 && *slowdown <= MOST_SLOWDOWN))
 		return usage_error("--slowdown: a number above 1, up to 1000, or none is wanted",
 				   given->slowdown);
+	return NULL;
+}
+
+/* The part of the run that is measured. */
+static struct rf_error *take_span(const struct options *given, struct span_options *span)
+{
+	const char *wanted = "a time is wanted, such as 30, 1.5s, 250ms or 1m30s";
+	*span = (struct span_options){.start_at = given->start_at, .stop_at = given->stop_at};
+	if (given->delay && !duration_parse(given->delay, &span->delay_s))
+		return usage_error(wanted, given->delay);
+	if (given->duration &&
+	    (!duration_parse(given->duration, &span->duration_s) || !(span->duration_s > 0)))
+		return usage_error(wanted, given->duration);
+	if ((given->delay || given->duration) && (given->start_at || given->stop_at))
+		return usage_error("goes without --start-at and --stop-at",
+				   given->delay ? "--delay" : "--duration");
+	const bool pmu = given->counter || given->work == WORK_PMU || given->work == WORK_BOTH ||
+			 given->traffic == TRAFFIC_PMU;
+	if (span_is_asked_for(span) && pmu)
+		return usage_error("hardware counters count the whole run: not with a span",
+				   given->counter ? "--counter" : "pmu");
 	return NULL;
 }
 
@@ -89,7 +111,12 @@ static struct rf_error *take_run_options(const struct options *given, const char
 	if (given->save && given->no_save)
 		return usage_error("goes without --save", "--no-save");
 	struct rf_error *error = take_slowdown(given, &options->traffic.slowdown)
+					 ?: take_span(given, &options->span)
 					 ?: run_ranks_adjust(given->ranks, options);
+	if (!error && span_is_asked_for(&options->span) && given->run != RUN_KIND_BOTH)
+		error = usage_error("two jobs cannot know that they measure the same part", "--run");
+	if (!error && span_is_asked_for(&options->span))
+		options->counters.work = WORK_COUNT;
 	if (error || !given->cache)
 		return error;
 	return geometry_wanted(given->cache, &(struct geometry_known){0}, &geometry);

@@ -252,6 +252,24 @@ static void put_advice(struct json_writer *out, const char *key, const struct re
 	free(text);
 }
 
+/* The part of the run that was measured; null: all of it. */
+static void put_span(struct json_writer *out, const char *key, const struct profile *profile)
+{
+	if (!profile_get_fact(profile, "run_s")) {
+		put_null(out, key);
+		return;
+	}
+	put_object(out, key);
+	put_real(out, "start_s", profile_number_fact(profile, "span_start_s", NAN));
+	put_real(out, "end_s", profile_number_fact(profile, "span_end_s", NAN));
+	put_real(out, "run_s", profile_number_fact(profile, "run_s", NAN));
+	put_text(out, "timed_by", profile_get_fact(profile, "span_timed_by"));
+	put_text(out, "counted_by", profile_get_fact(profile, "span_counted_by"));
+	put_real(out, "start_error_s", profile_number_fact(profile, "span_start_error_s", NAN));
+	put_real(out, "end_error_s", profile_number_fact(profile, "span_end_error_s", NAN));
+	put_end(out);
+}
+
 static void put_run(struct json_writer *out, const char *key, const struct report_view *view)
 {
 	static const char *const facts[] = {
@@ -270,6 +288,7 @@ static void put_run(struct json_writer *out, const char *key, const struct repor
 	const struct model *model = view->model;
 	put_object(out, key);
 	put_facts(out, view->profile, facts, sizeof(facts) / sizeof(*facts));
+	put_span(out, "span", view->profile);
 	put_rows(out, "rows", view);
 	put_count(out, "samples", model->n_samples);
 	put_real(out, "cpu_time_s", (double)model->time_ns * 1e-9);

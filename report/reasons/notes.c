@@ -76,6 +76,7 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 	const char *incomplete = profile_get_fact(view->profile, "counts_incomplete");
 	const unsigned long long n = view->model->n_samples;
 	const double cost_us = 1e-3 * profile_number_fact(view->profile, "sample_cost_ns", 0);
+	const bool is_about = profile_get_fact(view->profile, "span_start_error_s");
 	char every[128] = "";
 	note_missing_samples(view, notes);
 	if (incomplete && view->model->counted)
@@ -92,6 +93,7 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 			 REPORT_NUMBER(1e-6 * view->model->time_ns / n));
 	const char *how = !view->model->counted                ? ""
 			  : incomplete                         ? " (incomplete)"
+			  : is_about                           ? " (exact but for the span's ends)"
 			  : model_from_counters(view->profile) ? " (sampled)"
 							       : " (exact)";
 	note(notes, "time: %s, %llu sample%s%s; work and bytes: %s%s",
@@ -101,9 +103,34 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 	note_serial(view, notes);
 }
 
+/* Which part of the run all of it is about, and how the counted run came to the same part. */
+static void note_span(const struct report_view *view, FILE *notes)
+{
+	const struct profile *profile = view->profile;
+	const char *counted = profile_get_fact(profile, "span_counted_by");
+	const char *timed = profile_get_fact(profile, "span_timed_by");
+	const double error_s = fmax(profile_number_fact(profile, "span_start_error_s", 0),
+				    profile_number_fact(profile, "span_end_error_s", 0));
+	if (!profile_get_fact(profile, "run_s"))
+		return;
+	note_first(notes, "only %s to %s s of the %s s that the program ran were measured",
+		   REPORT_NUMBER(profile_number_fact(profile, "span_start_s", NAN)),
+		   REPORT_NUMBER(profile_number_fact(profile, "span_end_s", NAN)),
+		   REPORT_NUMBER(profile_number_fact(profile, "run_s", NAN)));
+	note(notes, "the span: timed by %s; counted by %s", timed ? timed : "?",
+	     counted ? counted : "nothing");
+	if (profile_get_fact(profile, "span_start_error_s"))
+		note(notes,
+		     "the span's part of the work is found by how long its code takes natively: "
+		     "its ends are off by %s s of processor time or more, and work and traffic "
+		     "with them",
+		     REPORT_NUMBER(error_s));
+}
+
 static void note_sources(const struct report_view *view, FILE *notes)
 {
 	bool inferred = false;
+	note_span(view, notes);
 	note_time_and_work(view, notes);
 	for (size_t i = 0; i < view->n_shown; i++) {
 		const struct model_place *place = &view->model->functions[view->rank[i]].place;

@@ -41,6 +41,10 @@ void report_put_account(const struct report_view *view, FILE *stream)
 		fputs(" ·", stream);
 	fprintf(stream, " %s s wall",
 		REPORT_NUMBER(model->wall.n ? model->wall.s.median : account->wall_s));
+	if (profile_get_fact(view->profile, "run_s"))
+		fprintf(stream, " of %s s, from %s s on",
+			REPORT_NUMBER(profile_number_fact(view->profile, "run_s", NAN)),
+			REPORT_NUMBER(profile_number_fact(view->profile, "span_start_s", NAN)));
 	if (model->runs.n)
 		fprintf(stream, ", %s s CPU (%s … %s)",
 			REPORT_NUMBER((double)model->time_ns * 1e-9),

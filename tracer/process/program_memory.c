@@ -310,3 +310,31 @@ int program_memory_allocator(void *context, uint64_t pc)
 				    module_file_vaddr(region->file,
 						      region->file_offset + (pc - region->start)));
 }
+
+int program_memory_mark(void *context, uint64_t pc)
+{
+	struct program_memory *memory = context;
+	const struct memory_region *region = memory->marks ? region_with_file(memory, pc) : NULL;
+	for (int mark = 0; region && region->file && mark < N_MARKS; mark++) {
+		const uint64_t vaddr = marks_vaddr(memory->marks, region->file, mark);
+		if (vaddr && vaddr == module_file_vaddr(region->file,
+							region->file_offset + (pc - region->start)))
+			return mark;
+	}
+	return -1;
+}
+
+uint64_t program_memory_find_mark(struct program_memory *memory, enum mark mark)
+{
+	for (size_t i = 0; i < memory->n_regions; i++) {
+		const struct memory_region *region = &memory->regions[i];
+		if (!region->executable || !region_with_file(memory, region->start))
+			continue;
+		const uint64_t vaddr = marks_vaddr(memory->marks, region->file, mark);
+		const uint64_t first =
+			vaddr ? module_file_vaddr(region->file, region->file_offset) : 0;
+		if (vaddr && vaddr >= first && vaddr - first < region->end - region->start)
+			return region->start + (vaddr - first);
+	}
+	return 0;
+}

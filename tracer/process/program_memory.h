@@ -6,6 +6,7 @@
 #include "base/u64_map.h"
 #include "profile/profile.h"
 #include "tracer/process/mappings.h"
+#include "tracer/process/marks.h"
 #include "tracer/process/module_file.h"
 
 #include <stdbool.h>
@@ -39,6 +40,7 @@ struct program_memory {
 	struct profile *profile;            /* not owned */
 	uint8_t *code_units;                /* not owned: P_CODE_UNITS, or NULL */
 	struct allocator_files *allocators; /* not owned; or NULL: nobody asks for them */
+	struct marks *marks;                /* not owned; or NULL */
 	bool lacks_descriptor;              /* the regions could not be read for want of one */
 	bool stale; /* executable regions may have changed: to be read again */
 };
@@ -77,3 +79,8 @@ void program_memory_locate(void *context, uint64_t pc, uint32_t *module, uint64_
 bool program_memory_is_own(void *context, uint64_t pc);
 bool program_memory_value(void *context, uint64_t address, uint64_t *value);
 int program_memory_allocator(void *context, uint64_t pc);
+/* Which function of memory->marks begins at pc (enum mark), or -1. */
+int program_memory_mark(void *context, uint64_t pc);
+
+/* Where the first file that has it has that function in memory; 0: it is in none. */
+uint64_t program_memory_find_mark(struct program_memory *memory, enum mark mark);

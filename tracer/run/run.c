@@ -2,6 +2,7 @@
  */
 #include "tracer/run/run.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "names/resolve.h"
@@ -114,6 +115,9 @@ static struct rf_error *run_once(struct run *run)
 	char *copy = wall ? strdup(wall) : NULL; /* the fact table may move */
 	profile_set_fact(run->profile, "wall_s", "%s", copy ? copy : "0");
 	free(copy);
+	if (run->span)
+		profile_set_fact(run->profile, "wall_s", "%.6f",
+				 span_save(run->span, clock_now_ns(), run->profile));
 	profile_set_fact(run->profile, "once", "1");
 	profile_set_fact(run->profile, "time_source", "counted run (%s)", run->sampler_ops->name);
 	return NULL;
@@ -326,6 +330,11 @@ static struct rf_error *prepare(struct run *run)
 	run->profile = profile_create();
 	if (!run->profile)
 		return rf_error_no_memory();
+	if (span_is_asked_for(&run->options->span)) {
+		run->span = span_create(&run->options->span);
+		if (!run->span)
+			return rf_error_no_memory();
+	}
 	run->kept = run->options->no_cache ? NULL : kept_store_create();
 	error = run_log_open(&run->log, run->options->log_path, run->options->quiet, run->profile);
 	return error ? error : program_find(run->options->argv[0], &run->path);
@@ -355,6 +364,7 @@ void run_destroy(struct run *run)
 	if (!run)
 		return;
 	run_counted_finish(run);
+	span_destroy(run->span);
 	run_log_close(&run->log);
 	stdio_plan_destroy(run->plan);
 	profile_destroy(run->profile);

@@ -8,6 +8,8 @@
 #include "base/thread.h"
 #include "machine/data/size_curve.h"
 #include "tracer/launch/launch.h"
+#include "tracer/span/breakpoints.h"
+#include "tracer/span/entry_stop.h"
 #include "tracer/target/counted_run.h"
 #include "tracer/timed/pmu_run.h"
 #include "tracer/timed/sample_log.h"
@@ -244,6 +246,65 @@ static void correct_wall(struct run *run, const struct launch *launch, struct ti
 					"may hold the pause");
 }
 
+/* ---- a span of the timed run ---- */
+
+struct span_start {
+	struct span *span;
+	struct sampler *sampler;
+};
+
+static struct rf_error *watch_functions(void *context, pid_t pid)
+{
+	const struct span_start *start = context;
+	return breakpoints_start(start->span, pid, &start->sampler->breakpoints);
+}
+
+static bool watches_functions(const struct run *run)
+{
+	return run->span && span_is_by_function(run->span);
+}
+
+/* Where functions cannot be watched. */
+static struct rf_error *prepare_span(struct run *run, pid_t pid, struct sampler *sampler)
+{
+	sampler->span = run->span;
+	if (!watches_functions(run))
+		return NULL;
+	if (run->sampler_ops != &sampler_perf)
+		return rf_error_create(RF_EUNAVAILABLE, "take --delay and --duration, or --once",
+				       "--start-at and --stop-at need the sampler perf");
+	return entry_stop_prepare(pid);
+}
+
+/* The program runs from now on. */
+static struct rf_error *release(struct run *run, struct launch *launch, struct sampler *sampler)
+{
+	struct span_start start = {run->span, sampler};
+	sampler->release_ns = clock_now_ns();
+	if (run->span)
+		span_released(run->span, sampler->release_ns);
+	launch_release(launch);
+	return watches_functions(run) ? entry_stop_wait(launch->pid, watch_functions, &start)
+				      : NULL;
+}
+
+/* The times of the timed run, whose program has ended. */
+static void note_times(struct run *run, const struct launch *launch, const struct rusage *usage,
+		       const struct sampler *sampler, struct timed_run *timed)
+{
+	timed->row.wall_s = (double)(sampler->end_ns - sampler->release_ns) * 1e-9;
+	timed->row.user_s = seconds(usage->ru_utime);
+	timed->row.system_s = seconds(usage->ru_stime);
+	if (run->span) {
+		timed->row.wall_s = span_save(run->span, sampler->end_ns, timed->profile);
+		timed->row.user_s = timed->row.system_s = 0; /* of the whole run */
+	} else {
+		note_usage(timed->profile, usage, &sampler->usage);
+		correct_wall(run, launch, timed);
+	}
+	profile_set_fact(timed->profile, "wall_s", "%.6f", timed->row.wall_s);
+}
+
 /* Releases the program, waits for its end, and adds samples, threads, modules and what `counters`
  * (or NULL) counted to its profile. */
 static struct rf_error *follow_timed(struct run *run, struct launch *launch,
@@ -251,26 +312,24 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 				     struct timed_run *timed)
 {
 	struct rusage usage = {0};
-	struct rf_error *error = run->sampler_ops->start(sampler, launch->pid);
+	struct rf_error *error = prepare_span(run, launch->pid, sampler)
+					 ?: run->sampler_ops->start(sampler, launch->pid);
 	if (error)
 		return error;
-	const uint64_t start_ns = sampler->release_ns = clock_now_ns();
-	launch_release(launch);
+	struct rf_error *refusal = release(run, launch, sampler);
 	wait_for_end(launch->pid, &timed->row.exit_status, &usage, sampler);
-	timed->has_ended = true;
+	timed->has_ended = !refusal;
 	sampler->end_ns = clock_now_ns();
-	timed->row.wall_s = (double)(sampler->end_ns - start_ns) * 1e-9;
-	timed->row.user_s = seconds(usage.ru_utime);
-	timed->row.system_s = seconds(usage.ru_stime);
 	pmu_run_stop(counters);
 	error = run->sampler_ops->finish(sampler);
-	note_usage(timed->profile, &usage, &sampler->usage);
+	breakpoints_stop(sampler->breakpoints);
 	if (!error)
 		error = pmu_run_save(counters, timed->profile);
-	correct_wall(run, launch, timed);
-	profile_set_fact(timed->profile, "wall_s", "%.6f", timed->row.wall_s);
+	note_times(run, launch, &usage, sampler, timed);
 	add_samples(timed);
-	return error;
+	if (refusal)
+		rf_error_destroy(error);
+	return refusal ?: error;
 }
 
 /* The program of run 1 is the user's own; that of a repetition has done its work in run 1. */
@@ -305,6 +364,12 @@ struct rf_error *run_timed(struct run *run, int number, struct timed_run *timed)
 
 /* ---- counted ---- */
 
+/* What the program took in the timed run, with what of it was not measured; 0: not known. */
+static double native_s(const struct run *run)
+{
+	return profile_number_fact(run->profile, run->span ? "run_s" : "wall_s", 0);
+}
+
 static struct rf_error *follow_counted(struct run *run, struct launch *launch,
 				       struct counted_run *counted, struct sampler *sampler)
 {
@@ -313,6 +378,7 @@ static struct rf_error *follow_counted(struct run *run, struct launch *launch,
 		sampler->map = counted_run_map;
 		sampler->map_context = counted;
 		sampler->lock = counted_run_lock(counted);
+		sampler->span = run->span;
 		error = run->sampler_ops->start(sampler, launch->pid);
 	}
 	const uint64_t begin_ns = clock_now_ns();
@@ -320,8 +386,8 @@ static struct rf_error *follow_counted(struct run *run, struct launch *launch,
 	struct progress_clock shown;
 	const bool only = run->options->once || run->options->kind == RUN_KIND_COUNT;
 	progress_clock_start(&shown, only || run->log.quiet ? NULL : run->log.stream,
-			     "the program is counted",
-			     profile_number_fact(run->profile, "wall_s", 0));
+			     "the program is counted", native_s(run));
+	counted_run_set_span(counted, run->span);
 	if (!error)
 		error = counted_run_follow(counted, launch, &run->counted_status);
 	progress_clock_end(&shown);
@@ -341,7 +407,7 @@ static struct traffic_options choose_traffic(const struct run *run)
 	traffic.caches = run->machine.caches;
 	traffic.n_caches = run->machine.n_caches;
 	traffic.kept = run->kept;
-	traffic.native_s = profile_number_fact(run->profile, "wall_s", 0);
+	traffic.native_s = native_s(run);
 	return traffic;
 }
 

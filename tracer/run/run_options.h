@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "ranks/rank.h"
 #include "tracer/pmu/pmu_plan.h"
+#include "tracer/span/span.h"
 #include "tracer/traffic/traffic_options.h"
 
 #include <stdbool.h>
@@ -26,6 +27,7 @@ struct run_options {
 	bool no_cache;           /* read all names anew, and keep none */
 	const char *log_path;    /* rfprof's own messages; NULL: standard error */
 	enum sampler_option sampler;
+	struct span_options span; /* the part of the run that is measured */
 	struct traffic_options traffic;
 	struct pmu_options counters;
 	char **argv; /* the program and its arguments, NULL-terminated */

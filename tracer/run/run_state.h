@@ -27,6 +27,7 @@ struct run {
 	const char *name;                      /* base name of the program */
 	const struct sampler_ops *sampler_ops; /* chosen by run_choose_sampler */
 	struct pmu_plan counters;              /* chosen by run_choose_counters */
+	struct span *span;                     /* that is measured; NULL: all is */
 	bool fetches;                          /* debug files are fetched after the runs */
 	bool counted;                          /* there was a counted run, to its end */
 	int timed_status, counted_status;      /* wait statuses of the program */

@@ -4,6 +4,8 @@
 
 #include "base/clock.h"
 #include "tracer/process/allocators.h"
+#include "tracer/process/stops.h"
+#include "tracer/span/span.h"
 #include "tracer/stock/stock.h"
 #include "tracer/target/births.h"
 #include "tracer/target/images.h"
@@ -11,7 +13,6 @@
 #include "tracer/target/interrupt.h"
 #include "tracer/target/place.h"
 #include "tracer/target/shared_memory.h"
-#include "tracer/target/stops.h"
 #include "tracer/target/target_create.h"
 
 #include <errno.h>
@@ -430,12 +431,19 @@ struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, 
 	return run;
 }
 
+void counted_run_set_span(struct counted_run *run, struct span *span)
+{
+	run->span = span;
+}
+
 struct rf_error *counted_run_follow(struct counted_run *run, struct launch *launch, int *status)
 {
 	run->main_pid = launch->pid;
 	struct rf_error *error =
 		run->traffic.trace ? drain_create(&run->traffic, run->profile, &run->drain) : NULL;
-	run->stock = stock_create(run->traffic.kept, run->profile);
+	/* code that is kept knows nothing of functions that are waited for */
+	if (!run->span || !span_is_by_function(run->span))
+		run->stock = stock_create(run->traffic.kept, run->profile);
 	const double native_s = run->traffic.native_s;
 	if (run->drain && run->traffic.slowdown > 1 && (!native_s || native_s > WINDOWS_FROM_S))
 		run->windows = windows_create(run->traffic.slowdown, run->traffic.native_s);
@@ -446,6 +454,9 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 	if (tracee)
 		tracee->started = true;
 	process_log_begin(&run->processes, run->profile, run->main_pid);
+	if (run->span)
+		span_counted_begins(run->span, clock_now_ns(), run->traffic.native_s,
+				    run->keep_rest);
 	launch_release(launch);
 	follow(run);
 	if (!run->keep_rest || release_rest(run))
@@ -455,9 +466,12 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 			images_retire(run, run->targets[i]);
 	if (run->stock && (!run->drain || allocator_files_all_read(drain_allocators(run->drain))))
 		stock_close(run->stock);
+	error = run->span ? span_settle(run->span, run->profile) : NULL;
 	drain_finish(run->drain);
+	if (run->span)
+		span_drop_empty(run->profile);
 	*status = run->status;
-	return NULL;
+	return error;
 }
 
 /* Newest first: a process may have had several images, and they may lie at the same addresses. */

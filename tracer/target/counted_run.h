@@ -18,6 +18,9 @@ struct counted_run; /* also the map from cache addresses to the program's, until
  * are ended with it, because their twins from the first run are the real ones. */
 struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, bool first_only,
 				       const struct traffic_options *traffic);
+/* What is measured of it; before it is followed.  Not owned. */
+struct span;
+void counted_run_set_span(struct counted_run *run, struct span *span);
 void counted_run_destroy(struct counted_run *run);
 
 /* Seizes the child that waits in `launch`, releases it and follows it to the end.  *status gets

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "tracer/span/span.h"
 #include "tracer/translate/derive.h"
 #include "tracer/translate/inherit.h"
 
@@ -105,13 +106,16 @@ void counts_note_result(uint8_t *slot, uint64_t result)
 	*slot_u64(slot, cell + CALL_BYTES) += result;
 }
 
-static struct rf_error *add_calls(struct profile *profile, const struct profile_system_call *key,
-				  const uint64_t *counters)
+static struct rf_error *add_calls(struct target *target, uint32_t slice,
+				  const struct profile_system_call *key, const uint64_t *counters)
 {
 	const uint64_t failed = counters[CALL_FAILED / 8], done = counters[CALL_DONE / 8];
 	if (failed + done == 0)
 		return NULL;
-	struct profile_system_call *row = profile_system_call(profile, key);
+	if (target->span)
+		return slices_add_call(&target->span->slices, slice, key, failed, done,
+				       counters[CALL_BYTES / 8]);
+	struct profile_system_call *row = profile_system_call(target->profile, key);
 	if (!row)
 		return rf_error_no_memory();
 	row->n += failed + done;
@@ -132,13 +136,14 @@ static const struct unit_counter *site_at(const struct code_cache *cache, uint64
 
 /* What the table of calls has, of instructions of this copy.  The program can write anything there.
  */
-static struct rf_error *collect_table(struct profile *profile, const struct code_cache *cache,
-				      uint8_t *slot)
+static struct rf_error *collect_table(struct target *target, const struct code_cache *cache,
+				      int index)
 {
+	uint8_t *slot = slot_at(target, index);
 	struct rf_error *error = NULL;
 	for (uint32_t i = 0; !error && i < SLOT_N_CALLS - 1; i++) {
 		uint64_t *row = slot_u64(slot, SLOT_CALLS + (i << CALL_ROW_SHIFT));
-		const uint64_t *counters = &row[CALL_ROW_CELL / 8];
+		uint64_t *counters = &row[CALL_ROW_CELL / 8];
 		const uint64_t out = counters[CALL_NUMBER / 8];
 		const struct unit_counter *site = *row ? site_at(cache, (uint32_t)*row) : NULL;
 		if (!site)
@@ -151,18 +156,22 @@ static struct rf_error *collect_table(struct profile *profile, const struct code
 			key.caller_module = cache->units[out - 1].module;
 			key.caller_offset = cache->units[out - 1].module_offset;
 		}
-		error = add_calls(profile, &key, counters);
-		memset(row, 0, 1u << CALL_ROW_SHIFT);
+		error = add_calls(target, target->slot_of[index].slice, &key, counters);
+		if (target->span) /* the call may go on, and will be counted there */
+			counters[CALL_FAILED / 8] = counters[CALL_DONE / 8] =
+				counters[CALL_BYTES / 8] = 0;
+		else
+			memset(row, 0, 1u << CALL_ROW_SHIFT);
 	}
 	return error;
 }
 
 /* What had no room there is told of the number that was asked for last. */
-static struct rf_error *collect_calls(struct profile *profile, const struct code_cache *cache,
-				      const uint64_t *counters, uint8_t *slot)
+static struct rf_error *collect_calls(struct target *target, const struct code_cache *cache,
+				      const uint64_t *counters, int index)
 {
 	struct rf_error *error = NULL;
-	bool called = false;
+	bool called = target->span;
 	for (size_t i = 0; !error && i < cache->n_units; i++) {
 		const struct unit_counter *site = &cache->units[i];
 		if (site->kind != UNIT_CALL || !counters[site->counter])
@@ -173,9 +182,10 @@ static struct rf_error *collect_calls(struct profile *profile, const struct code
 			.number = (uint32_t)counters[site->counter] - 1,
 			.caller_module = PROFILE_NONE};
 		called = true;
-		error = add_calls(profile, &key, &counters[site->counter]);
+		error = add_calls(target, target->slot_of[index].slice, &key,
+				  &counters[site->counter]);
 	}
-	return error || !called ? error : collect_table(profile, cache, slot);
+	return error || !called ? error : collect_table(target, cache, index);
 }
 
 /* Memory is short, and counts are lost with it: the report says so. */
@@ -186,10 +196,27 @@ static void note_loss(struct target *target, struct rf_error *error)
 	rf_error_destroy(error);
 }
 
+static struct rf_error *add_interruption(struct target *target, const struct interruption *cut);
+
+/* What was cut in two belongs to the slice that the thread fills, too. */
+static void end_slice(struct target *target, int index, struct slice_rows rows)
+{
+	struct rf_error *error = NULL;
+	for (size_t i = 0; i < target->n_interruptions && !error; i++) {
+		struct interruption *cut = &target->interruptions[i];
+		if (cut->thread != target->slot_of[index].thread || !cut->n)
+			continue;
+		error = add_interruption(target, cut);
+		cut->n = 0;
+	}
+	note_loss(target, error ?: slices_end(&target->span->slices, rows, target->profile));
+}
+
 void counts_collect(struct target *target, int index)
 {
 	uint64_t *counters = slot_u64(slot_at(target, index), SLOT_COUNTERS);
 	const uint32_t thread = target->slot_of[index].thread;
+	const struct slice_rows rows = slices_begin(target->slot_of[index].slice, target->profile);
 	for (int copy = 0; copy < N_COPIES; copy++) {
 		const struct code_cache *cache = &target->copies[copy].cache;
 		const uint32_t first = copy == COPY_PLAIN ? FIRST_PLAIN_COUNTER : 0;
@@ -198,10 +225,11 @@ void counts_collect(struct target *target, int index)
 		note_loss(target,
 			  collect_blocks(target, copy, counters, thread)
 				  ?: collect_units(target->profile, cache, counters, thread)
-				  ?: collect_calls(target->profile, cache, counters,
-						   slot_at(target, index)));
+				  ?: collect_calls(target, cache, counters, index));
 		memset(counters + first, 0, 8ull * (cache->n_counters - first));
 	}
+	if (target->span)
+		end_slice(target, index, rows);
 }
 
 /* Place, thread and kind of an interruption in one word, 20 bits for the thread's row. */
@@ -236,6 +264,8 @@ static struct rf_error *add_interruption(struct target *target, const struct int
 {
 	struct code_block *block = &target->copies[cut->copy].cache.blocks[cut->block];
 	uint32_t tail;
+	if (!cut->n)
+		return NULL;
 	return add_whole(target, block, cut->thread, cut->copy, cut->head_counted ? 0 : cut->n)
 		       ?: add_block(target->profile, block, cut->orig, &tail)
 		       ?: add_count(target->profile, tail, cut->thread, cut->copy, -cut->n);

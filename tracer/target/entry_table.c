@@ -5,6 +5,8 @@
  * trusted.  So the mask that counts here is the target's own. */
 #include "tracer/target/entry_table.h"
 
+#include "tracer/target/cuts.h"
+
 #include <assert.h>
 
 #define FIRST_TABLE_CELLS (1u << 14)
@@ -142,6 +144,8 @@ void entry_table_show_new(struct target *target, enum copy copy)
 	struct translator *translator = &target->copies[copy];
 	for (size_t i = 0; i < translator->n_new_entries; i++) {
 		const struct new_entry *new = &translator->new_entries[i];
+		if (cuts_holds(target, new->key))
+			continue;
 		table_set(target, copy, new->key, new->entry);
 		if (new->replaces)
 			clear_cells(target, copy, new->key);

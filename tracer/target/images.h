@@ -27,6 +27,7 @@ struct counted_run {
 	struct drain *drain;     /* NULL: accesses are not traced */
 	struct copies_pace pace; /* of code that is only counted */
 	struct windows *windows; /* of the traced code; NULL: all is */
+	struct span *span;       /* that is measured; NULL: all is */
 	struct stock *stock;     /* what its processes translate; NULL: nothing is kept */
 	struct sandbox sandbox;
 	pid_t main_pid;

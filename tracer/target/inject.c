@@ -2,7 +2,7 @@
  * under its program counter, with registers that say which call. */
 #include "tracer/target/inject.h"
 
-#include "tracer/target/stops.h"
+#include "tracer/process/stops.h"
 #include "tracer/target/target.h"
 
 #include <errno.h>

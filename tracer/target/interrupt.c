@@ -4,14 +4,15 @@
 #include "tracer/target/interrupt.h"
 
 #include "base/clock.h"
+#include "tracer/process/stops.h"
 #include "tracer/target/copies.h"
+#include "tracer/target/cuts.h"
 #include "tracer/target/entry_table.h"
 #include "tracer/target/inject.h"
 #include "tracer/target/namespace_init.h"
 #include "tracer/target/place.h"
 #include "tracer/target/requests.h"
 #include "tracer/target/shared_memory.h"
-#include "tracer/target/stops.h"
 #include "tracer/target/watchdog.h"
 
 #include <errno.h>
@@ -299,6 +300,7 @@ static bool go_on_in(struct tracee *tracee, int slot, enum copy copy, struct use
 	pthread_mutex_lock(target->lock);
 	if (copy != target->slot_of[slot].copy)
 		copies_change(target, slot, copy);
+	cuts_here(target, slot);
 	pthread_mutex_unlock(target->lock);
 	return go_on_at(tracee, regs);
 }
@@ -351,7 +353,8 @@ static bool change_copy(struct tracee *tracee)
 		return true;
 	pthread_mutex_lock(target->lock);
 	const enum copy wanted = wanted_copy(target, slot);
-	const bool stays = wanted == target->slot_of[slot].copy;
+	const bool stays = wanted == target->slot_of[slot].copy && !cuts_is_due(target, slot);
+	target->slot_of[slot].cut_in_call = false;
 	*slot_u32(slot_at(target, slot), G_SWITCH) = !stays;
 	pthread_mutex_unlock(target->lock);
 	if (!stays && ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0 &&

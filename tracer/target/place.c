@@ -4,10 +4,10 @@
 #include "tracer/target/place.h"
 
 #include "insn/decode.h"
+#include "tracer/process/stops.h"
 #include "tracer/target/counts.h"
 #include "tracer/target/inject.h"
 #include "tracer/target/requests.h"
-#include "tracer/target/stops.h"
 #include "tracer/translate/derive.h"
 
 #include <assert.h>

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "tracer/target/copies.h"
+#include "tracer/target/cuts.h"
 #include "tracer/target/entry_table.h"
 #include "tracer/target/watchdog.h"
 #include "tracer/target/watched_calls.h"
@@ -108,6 +109,7 @@ static uint64_t answer_transfer(struct target *target, int slot, uint32_t type, 
 	uint64_t ignored, body = 0, entry = 0;
 	if (target->native)
 		return leave(target, slot, pc);
+	cuts_on_transfer(target, slot, type, pc);
 	if (target->windows && copies_is_new(target, slot, pc) &&
 	    windows_begin_for_new_code(target->windows, clock_now_ns())) {
 		copies_enter_first(target, slot);
@@ -132,9 +134,9 @@ static uint64_t answer_transfer(struct target *target, int slot, uint32_t type, 
 		return leave(target, slot, pc);
 	}
 	entry_table_show_new(target, target->slot_of[slot].copy);
-	if (entry)
-		entry_table_remember(target, slot, type == REQ_RETURN ? pc | RETURN_KEY : pc,
-				     entry);
+	const uint64_t key = type == REQ_RETURN ? pc | RETURN_KEY : pc;
+	if (entry && !cuts_holds(target, key))
+		entry_table_remember(target, slot, key, entry);
 	return body;
 }
 
@@ -265,8 +267,11 @@ static struct timespec patience(struct target *target)
 {
 	uint64_t ns = 50000000;
 	const uint64_t now = clock_now_ns(), change = copies_patience(target, now);
+	const uint64_t cut = cuts_patience(target, now);
 	if (change < ns)
 		ns = change;
+	if (cut < ns)
+		ns = cut;
 	for (int slot = 1; slot < target->n_slots; slot++) {
 		const uint64_t at = __atomic_load_n(&target->stop_at[slot], __ATOMIC_ACQUIRE);
 		if (at && at < now + ns)
@@ -324,6 +329,7 @@ static void *serve(void *argument)
 		}
 		uint32_t seen = __atomic_load_n(doorbell(target), __ATOMIC_SEQ_CST);
 		ask_to_change(target);
+		cuts_ask(target);
 		if (answer_all(target))
 			last_answer = clock_now_ns();
 		else if (clock_now_ns() - last_answer < SPIN_NS && clock_now_ns() >= yield_from)

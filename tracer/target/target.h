@@ -78,8 +78,10 @@ struct target {
 	struct {
 		pid_t tid; /* 0: the slot is free */
 		uint32_t thread;
-		enum copy copy; /* that it runs */
-		bool changes;   /* it is about to be stopped to change to the other one */
+		enum copy copy;   /* that it runs */
+		bool changes;     /* it is about to be stopped to change to the other one */
+		uint32_t slice;   /* that it fills (cuts.h) */
+		bool cut_in_call; /* in the system call that it may still be in */
 	} slot_of[MAX_SLOTS];
 	struct leaving leaving[MAX_SLOTS];
 	struct changing {
@@ -106,6 +108,12 @@ struct target {
 	bool native;             /* given up: threads leave the cache at their next request */
 	bool watched;            /* and may trace others */
 	struct profile *profile; /* not owned */
+	struct span *span;       /* of the whole run, not owned; NULL: all of it is measured */
+	bool holds_stop;         /* the end of the span is awaited */
+	struct {
+		pid_t tid;
+		uint64_t pc, stack;
+	} back; /* the call that began the span: where it returns to; pc 0: none */
 	struct entries {
 		struct code_table *table; /* the one that the gate looks into now (entry_table.c) */
 		uint64_t mask;            /* its number of cells, a power of two, less one */

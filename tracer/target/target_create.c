@@ -5,9 +5,11 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/small_file.h"
+#include "tracer/span/span.h"
 #include "tracer/stock/stock.h"
 #include "tracer/target/copies.h"
 #include "tracer/target/counts.h"
+#include "tracer/target/cuts.h"
 #include "tracer/target/requests.h"
 #include "tracer/target/shared_memory.h"
 #include "tracer/target/slots.h"
@@ -80,7 +82,8 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
 	*slot_u32(block, G_SWITCH) = *slot_u32(block, G_CALLING) = 0;
 	target->slot_of[slot].tid = tid;
 	target->slot_of[slot].thread = thread;
-	target->slot_of[slot].changes = false;
+	target->slot_of[slot].changes = target->slot_of[slot].cut_in_call = false;
+	target->slot_of[slot].slice = target->span ? span_slice(target->span) : 0;
 	slots_set_copy(target, slot, COPY_FIRST);
 	(void)rf_array_push(target->tids, target->n_tids, target->cap_tids, tid);
 	target->n_threads++;
@@ -215,8 +218,8 @@ static struct target *new_target(pid_t tid, struct profile *profile, struct drai
 }
 
 struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
-			       struct drain *drain, struct stock *stock, pthread_mutex_t *lock,
-			       struct target **out)
+			       struct drain *drain, struct stock *stock, struct span *span,
+			       pthread_mutex_t *lock, struct target **out)
 {
 	struct injection injection;
 	struct target *target = new_target(tid, profile, drain, lock);
@@ -232,6 +235,7 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 		target_destroy(target);
 		return error;
 	}
+	cuts_init(target, span);
 	target->memory.code_units = target->slots + P_CODE_UNITS;
 	target->memory.allocators = target->drain ? drain_allocators(target->drain) : NULL;
 	program_memory_refresh(&target->memory);

@@ -8,6 +8,7 @@
 #include "symbols/jit_dump.h"
 #include "tracer/process/module_file.h"
 #include "tracer/process/perf_maps.h"
+#include "tracer/span/breakpoints.h"
 #include "tracer/timed/kernel_chains.h"
 #include "tracer/timed/late_ticks.h"
 #include "tracer/timed/python_samples.h"
@@ -30,8 +31,6 @@ enum { TURN = 64, TURN_PAUSE_US = 100 };
 enum { LOOK_NS = 9000000 };
 /* Bytes of stack of a thread that is looked at. */
 enum { LOOK_STACK = 4096 };
-/* One look at Python in so many may be torn without a word. */
-enum { MOST_TORN = 20 };
 
 /* What a time or a sum can be in a profile (36 years of nanoseconds): the program can write any
  * number into the rings that it shares with rfprof. */
@@ -466,9 +465,18 @@ static void look_at_waits(struct sample_log *log, uint64_t time)
 	}
 }
 
-void sample_log_complete_until(const struct sampler *sampler, uint64_t time)
+static void clip(const struct sampler *sampler)
+{
+	if (sampler->span)
+		schedule_clip(sampler->log->schedule, span_from(sampler->span),
+			      span_until(sampler->span));
+}
+
+void sample_log_complete_until(const struct sampler *sampler, uint64_t until)
 {
 	struct sample_log *log = sampler->log;
+	const uint64_t time = breakpoints_known_until(sampler->span, sampler->breakpoints, until);
+	clip(sampler);
 	perf_maps_look(log->names);
 	schedule_play(log->schedule, time);
 	if (time - log->looked > LOOK_NS) {
@@ -481,6 +489,7 @@ void sample_log_complete_until(const struct sampler *sampler, uint64_t time)
 	python_stacks_look(log->python);
 	if (sample_store_size(log->store) + log->n_events * sizeof(*log->events) <= SAMPLE_MEMORY)
 		return;
+	sample_player_set_span(log->player, sampler->span);
 	play_until(log, time, sampler->lock);
 	python_stacks_forget(log->python, time > PYTHON_KEPT_NS ? time - PYTHON_KEPT_NS : 0);
 }
@@ -507,22 +516,6 @@ static void note_spread(const struct sample_log *log)
 	const double spread = sum > 0 ? sqrt(n * log->squares) / sum : 1;
 	if (spread > 1.005)
 		profile_set_fact(log->profile, "sample_spread", "%.3f", spread);
-}
-
-/* What of Python is missing. */
-static void note_python(const struct sample_log *log)
-{
-	uint64_t looks, torn;
-	const char *refused = python_stacks_refused(log->python);
-	python_stacks_counts(log->python, &looks, &torn);
-	if (refused)
-		profile_note_unread(log->profile, "what Python was at", refused);
-	if (torn > looks / MOST_TORN)
-		profile_add_note(log->profile,
-				 "%.0f %% of the looks at threads of Python saw them change and "
-				 "gave nothing: samples have the Python stack of another moment, "
-				 "or none",
-				 100 * (double)torn / (double)looks);
 }
 
 /* What is missing of the names of code that was made at run time. */
@@ -562,21 +555,26 @@ struct rf_error *sample_log_finish(const struct sampler *sampler, const char *so
 {
 	struct sample_log *log = sampler->log;
 	struct profile *profile = log->profile;
+	const bool later = sampler->span && span_from(sampler->span) > log->start;
+	const uint64_t start = later ? span_from(sampler->span) : log->start;
+	clip(sampler);
 	finish_schedule(log, sampler);
+	sample_player_set_span(log->player, sampler->span);
 	play_until(log, UINT64_MAX, NULL);
-	note_failure(log, sample_player_finish_faults(log->player, sampler->n_faults));
+	if (!sampler->span)
+		note_failure(log, sample_player_finish_faults(log->player, sampler->n_faults));
 	if (sampler->tells_switches) {
 		note_failure(log, sample_player_finish_waits(log->player));
-		note_failure(log, schedule_save(log->schedule, log->start, profile));
+		note_failure(log, schedule_save(log->schedule, start, profile));
 	}
 	struct rf_error *error = log->failed;
 	log->failed = NULL;
 	if (error)
 		return error;
 	note_names(log);
-	note_python(log);
+	python_samples_note(log->python, profile);
 	note_spread(log);
-	sample_player_finish(log->player, log->start);
+	sample_player_finish(log->player, start);
 	if (usage_memory_peak(log->memory))
 		profile_set_fact(profile, "peak_memory", "%" PRIu64,
 				 usage_memory_peak(log->memory));

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "profile/kernel_names.h"
 #include "tracer/process/perf_maps.h"
+#include "tracer/span/span.h"
 #include "tracer/timed/jit_places.h"
 #include "tracer/timed/kernel_chains.h"
 #include "tracer/timed/python_samples.h"
@@ -27,6 +28,7 @@ struct sample_player {
 	struct stack_reader *stacks; /* or NULL: not known */
 	struct profile *profile;
 	struct python_samples python;
+	struct span *span; /* that is measured; NULL: all is */
 	struct counter_place *places;
 	size_t n_places, cap_places;
 	uint8_t stack[MAX_STACK];
@@ -62,6 +64,16 @@ void sample_player_destroy(struct sample_player *player)
 	python_samples_deinit(&player->python);
 	free(player->places);
 	free(player);
+}
+
+void sample_player_set_span(struct sample_player *player, struct span *span)
+{
+	player->span = span;
+}
+
+static enum span_part part_of(const struct sample_player *player, uint64_t time)
+{
+	return player->span ? span_part_of(player->span, time) : SPAN_IN;
 }
 
 /* What is missing when stacks cannot be unwound. */
@@ -335,6 +347,8 @@ static struct rf_error *play_wait(struct sample_player *player, const struct eve
 		return rf_error_no_memory();
 	if (!wait || !wait->start) /* it could have gone on */
 		return NULL;
+	if (player->span && wait->end && !wait->time_ns) /* it was not in the span */
+		return NULL;
 	const uint32_t row = wait_rows_add(&player->waits, player->profile, number, &fresh);
 	if (row == PROFILE_NONE)
 		return rf_error_no_memory();
@@ -342,6 +356,22 @@ static struct rf_error *play_wait(struct sample_player *player, const struct eve
 		       ? NULL
 		       : wait_runners_begin(player->runners, player->profile, event->time,
 					    event->pid, event->tid, number, row);
+}
+
+/* Where the program itself was. */
+static struct rf_error *add_native_time(struct sample_player *player,
+					const struct profile_sample *sample, enum span_part part)
+{
+	const struct profile *profile = player->profile;
+	uint32_t frame = sample->frame;
+	while (frame != PROFILE_NONE && profile_is_kernel(profile, profile->frames[frame].module))
+		frame = profile->frames[frame].parent;
+	if (frame == PROFILE_NONE || profile->frames[frame].module == PROFILE_NONE)
+		return NULL;
+	return native_times_add(&player->span->times, profile->frames[frame].module,
+				profile->frames[frame].offset, part, sample->weight_ns)
+		       ? NULL
+		       : rf_error_no_memory();
 }
 
 static struct rf_error *play_sample(struct sample_player *player, const struct event *event,
@@ -357,8 +387,13 @@ static struct rf_error *play_sample(struct sample_player *player, const struct e
 		.weight_ns = raw.weight_ns,
 		.frame = leaf(player, event->pid, &raw, &place),
 	};
-	if (sample.thread == PROFILE_NONE || sample.frame == PROFILE_NONE ||
-	    !rf_array_push(to->samples, to->n_samples, to->cap_samples, sample))
+	const enum span_part part = part_of(player, event->time);
+	if (sample.thread == PROFILE_NONE || sample.frame == PROFILE_NONE)
+		return rf_error_no_memory();
+	struct rf_error *error = player->span ? add_native_time(player, &sample, part) : NULL;
+	if (error || part != SPAN_IN)
+		return error;
+	if (!rf_array_push(to->samples, to->n_samples, to->cap_samples, sample))
 		return rf_error_no_memory();
 	return wait_runners_sample(player->runners, to, event->pid, event->tid, &sample)
 		       ?: python_samples_add(&player->python, event->pid, event->tid, event->time,
@@ -386,6 +421,8 @@ static struct rf_error *play_fault(struct sample_player *player, const struct ev
 	struct raw_sample raw;
 	sample_store_get(store, event->sample.number, &raw, player->stack);
 	const uint32_t frame = unwind(player, event->pid, &raw);
+	if (part_of(player, event->time) != SPAN_IN)
+		return NULL;
 	return frame == PROFILE_NONE ? rf_error_no_memory()
 				     : add_faults(player, frame, raw.weight_ns);
 }

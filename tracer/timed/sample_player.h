@@ -75,6 +75,11 @@ struct sample_player *sample_player_create(const struct sample_sources *sources,
 					   struct profile *profile);
 void sample_player_destroy(struct sample_player *player);
 
+/* Only what falls into the span gets into the profile; of the time of other samples it is told
+ * where they were (span->times).  NULL: all gets there. */
+struct span;
+void sample_player_set_span(struct sample_player *player, struct span *span);
+
 /* The next events are these, in the order of their times, and sample_player_end follows them: their
  * stacks are unwound meanwhile, which reads `files`.  All is borrowed until then.  Where that fails
  * samples have no callers, which the profile notes. */

@@ -61,7 +61,9 @@ struct sampler {
 		*lock; /* of the profile, where others write to it during the run; or NULL */
 	sampler_drain_fn *drain;
 	void *drain_context;
-	bool tells_switches; /* there are records of all switches between threads */
+	struct span *span;               /* that is measured; NULL: all is */
+	struct breakpoints *breakpoints; /* that tell of it; or NULL */
+	bool tells_switches;             /* there are records of all switches between threads */
 	/* A counter has samples of a software event.  The kernel describes a fault to all events by
 	 * one record: where two of them take a sample of it, one is lost. */
 	bool skips_faults;

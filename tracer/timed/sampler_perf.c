@@ -37,6 +37,7 @@
 #include "tracer/perf/refusal.h"
 #include "tracer/perf/stops.h"
 #include "tracer/perf/switch_rate.h"
+#include "tracer/span/span.h"
 #include "tracer/timed/fault_cost.h"
 #include "tracer/timed/sample_cost.h"
 #include "tracer/timed/sample_log.h"
@@ -108,6 +109,7 @@ struct perf_sampler {
 	struct pollfd *polls; /* n_cpus rings and the stop event */
 	int stage, wait_stage;
 	int longest; /* the last stage of which an event has sampled */
+	bool in_span;
 	bool sees_kernel;
 	uint64_t max_rate;        /* the kernel's limit in samples a second; 0: not known */
 	uint64_t periods[STAGES]; /* ns */
@@ -449,6 +451,17 @@ static void end_wait_stage(struct perf_sampler *sampler)
 	sampler->wait_stage++;
 }
 
+/* A span that begins late is short as well. */
+static void begin_span(struct perf_sampler *sampler, uint64_t now)
+{
+	if (!sampler->base.span || sampler->in_span || now < span_from(sampler->base.span))
+		return;
+	sampler->in_span = true;
+	sampler->stage = sampler->longest = 0;
+	for (size_t i = 0; i < sampler->n_cpus; i++)
+		sampler->cpus[i]->n_samples = 0;
+}
+
 static void *read_rings(void *opaque)
 {
 	struct perf_sampler *sampler = opaque;
@@ -463,6 +476,7 @@ static void *read_rings(void *opaque)
 		poll(sampler->polls, sampler->n_cpus + 1, timeout);
 		uint64_t before = clock_now_ns();
 		drain(sampler);
+		begin_span(sampler, before);
 		end_stage(sampler);
 		for (size_t i = 0; i < sampler->n_cpus; i++)
 			choose_event(sampler, sampler->cpus[i], before);

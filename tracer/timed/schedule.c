@@ -49,6 +49,8 @@ struct live {
 	uint64_t start_ns;                   /* of what it ran: until its execve */
 	/* The kernel's sum when it was last asked, and what switches had told by then; 0: never */
 	uint64_t told_ns, ready_then_ns;
+	uint64_t told_before_ns; /* schedule_clip: of told_ns, by the beginning of the part */
+	bool has_before;
 	uint64_t told_ran_ns; /* in all; 0: not known */
 	uint32_t process;     /* its number */
 	uint32_t last_wait;   /* of those that have ended; and when */
@@ -81,6 +83,8 @@ struct schedule {
 	/* time in which no thread ran; running time of all; time in which all waited */
 	uint64_t idle_ns, busy_ns, quiet_ns;
 	size_t next_look;
+	uint64_t from, until; /* schedule_clip */
+	bool clips, begun;    /* it was called; `from` has come */
 };
 
 struct schedule *schedule_create(void)
@@ -206,12 +210,14 @@ static struct live *live(struct schedule *schedule, const struct record *record)
 	const uint32_t *number = u64_map_find(&schedule->of_tid, record->tid + 1ull);
 	if (number)
 		return &schedule->threads[*number];
-	const struct live fresh = {
-		.sums = {.pid = record->pid, .tid = record->tid, .start = record->time},
-		.wait = UINT32_MAX,
-		.last_wait = SCHEDULE_NO_WAIT,
-		.process = process_of(schedule, record->pid),
-		.since = record->time};
+	const struct live fresh = {.sums = {.pid = record->pid,
+					    .tid = record->tid,
+					    .start =
+						    schedule->clips ? schedule->now : record->time},
+				   .wait = UINT32_MAX,
+				   .last_wait = SCHEDULE_NO_WAIT,
+				   .process = process_of(schedule, record->pid),
+				   .since = schedule->clips ? schedule->now : record->time};
 	if (fresh.process == UINT32_MAX ||
 	    !rf_array_push(schedule->threads, schedule->n_threads, schedule->cap_threads, fresh))
 		return NULL;
@@ -320,9 +326,48 @@ static void end_thread(struct schedule *schedule, struct live *thread)
 	u64_map_remove(&schedule->of_tid, thread->sums.tid + 1ull);
 }
 
+/* ---- a part of the run ---- */
+
+void schedule_clip(struct schedule *schedule, uint64_t from, uint64_t until)
+{
+	schedule->clips = true;
+	schedule->from = from;
+	schedule->until = until;
+}
+
+/* All that goes on does so from now on. */
+static void begin_part(struct schedule *schedule)
+{
+	schedule->begun = true;
+	schedule->now = schedule->sums.start = schedule->from;
+	for (size_t i = 0; i < schedule->n_threads; i++) {
+		struct live *thread = &schedule->threads[i];
+		thread->since = schedule->from;
+		if (thread->state == WAITING && thread->wait != UINT32_MAX)
+			schedule->waits[thread->wait].start = schedule->from;
+	}
+}
+
+/* What lies before the part happens at one moment of its own, what lies behind it at its end. */
+static uint64_t clipped(struct schedule *schedule, uint64_t time)
+{
+	if (!schedule->clips)
+		return time;
+	if (time < schedule->from)
+		return 1;
+	if (!schedule->begun)
+		begin_part(schedule);
+	return time < schedule->until ? time : schedule->until;
+}
+
+static bool is_in_part(const struct schedule *schedule, uint64_t time)
+{
+	return !schedule->clips || (time >= schedule->from && time < schedule->until);
+}
+
 static void play(struct schedule *schedule, const struct record *record)
 {
-	advance(schedule, record->time);
+	advance(schedule, clipped(schedule, record->time));
 	/* The kernel switches to a thread's end once more when it has told it. */
 	const bool is_known = u64_map_find(&schedule->of_tid, record->tid + 1ull);
 	if (!is_known && record->kind != SCHEDULE_BEGIN && record->kind != SCHEDULE_BORN)
@@ -344,11 +389,11 @@ static void play(struct schedule *schedule, const struct record *record)
 		break;
 	case SCHEDULE_READY:
 		thread->wait = UINT32_MAX;
-		thread->sums.involuntary++;
+		thread->sums.involuntary += is_in_part(schedule, record->time);
 		enter(schedule, thread, READY);
 		break;
 	case SCHEDULE_WAITS:
-		thread->sums.voluntary++;
+		thread->sums.voluntary += is_in_part(schedule, record->time);
 		enter(schedule, thread, WAITING);
 		break;
 	case SCHEDULE_WAIT_SAMPLE:
@@ -418,6 +463,18 @@ static void tell(struct live *thread, uint64_t ns)
 	thread->ready_then_ns = thread->sums.ready_ns;
 }
 
+/* Of a part of the run only what is of it. */
+static void tell_part(const struct schedule *schedule, struct live *thread, uint64_t ns)
+{
+	const bool is_old = schedule->clips && thread->sums.start <= schedule->from;
+	if (is_old && (!schedule->begun || !thread->has_before)) {
+		thread->told_before_ns = ns;
+		thread->has_before = true;
+	} else if (!schedule->clips || schedule->played < schedule->until) {
+		tell(thread, ns - thread->told_before_ns);
+	}
+}
+
 void schedule_look(struct schedule *schedule)
 {
 	size_t n = LOOKS;
@@ -428,14 +485,14 @@ void schedule_look(struct schedule *schedule)
 		if (thread->state == GONE)
 			continue;
 		if (schedule_kernel_sums(thread->sums.pid, thread->sums.tid, &ran_ns, &ready_ns))
-			tell(thread, ready_ns);
+			tell_part(schedule, thread, ready_ns);
 		n--;
 	}
 }
 
 void schedule_told(struct schedule *schedule, uint32_t tid, uint64_t ran_ns, uint64_t ready_ns)
 {
-	for (size_t i = schedule->n_threads; i-- > 0;)
+	for (size_t i = schedule->n_threads; i-- > 0 && !schedule->clips;)
 		if (schedule->threads[i].sums.tid == tid) {
 			schedule->threads[i].told_ran_ns = ran_ns;
 			tell(&schedule->threads[i], ready_ns);
@@ -511,7 +568,8 @@ static void add_end(struct schedule *schedule, uint32_t first, uint64_t end_ns)
 void schedule_finish(struct schedule *schedule, uint32_t first, uint64_t end_ns)
 {
 	schedule_play(schedule, UINT64_MAX);
-	add_end(schedule, first, end_ns);
+	if (!schedule->clips || schedule->until > end_ns)
+		add_end(schedule, first, end_ns);
 	for (size_t i = 0; i < schedule->n_threads; i++) {
 		struct live *thread = &schedule->threads[i];
 		if (thread->state != GONE)

@@ -81,6 +81,9 @@ uint32_t schedule_add_wait(struct schedule *schedule);
 bool schedule_next_wait(struct schedule *schedule, size_t *at, uint32_t *pid, uint32_t *tid);
 /* That wait has a sample all the same; `at`: behind it. */
 void schedule_set_wait(struct schedule *schedule, size_t at, uint32_t wait);
+/* Only what happens in [from, until) is added up, as far as that is known by now: before the first
+ * call of schedule_play that reaches there. */
+void schedule_clip(struct schedule *schedule, uint64_t from, uint64_t until);
 /* Plays the records before `until`: all of them have come. */
 void schedule_play(struct schedule *schedule, uint64_t until);
 /* Asks the kernel how long each thread that lives has been ready; some of them where there are

@@ -128,7 +128,9 @@ void account_rows_factors(const struct accounts *accounts, const struct executio
 	for (unsigned open = 0; open < N_OPEN; open++) {
 		const int border = gap_border(open);
 		factors[open] = border < 0 ? 1 : accounts_correction(accounts, who, border);
-		if (coverage.checked > 0 && coverage.all > coverage.checked)
+		if (coverage.checked > 0 && executions->is_part)
+			factors[open] *= coverage.all / coverage.checked;
+		else if (coverage.checked > 0 && coverage.all > coverage.checked)
 			factors[open] *= fmax(factor_of(accounts, who, open, &coverage), 1);
 	}
 }
@@ -467,6 +469,8 @@ static unsigned rows_of(const struct source *source, uint32_t who,
 	struct told told = {0};
 	if (!has_events && !heavy && !is_rarely_checked(source, who))
 		return 0;
+	if (source->executions->is_part && coverage_of(source, who).all <= 0)
+		return 0; /* it did not run in that part */
 	account_rows_factors(accounts, source->executions, who, factors);
 	set_sampled(accounts, who, source->sample, factors, rows);
 	if (heavy)

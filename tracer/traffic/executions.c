@@ -80,6 +80,7 @@ struct rf_error *executions_init(struct executions *executions, const struct pro
 							     count->n,
 							     count->checked};
 		executions->in_windows |= count->n != count->checked;
+		executions->is_part |= !count->n && count->checked;
 		if (block->size > executions->longest)
 			executions->longest = block->size;
 	}

@@ -11,7 +11,8 @@ struct executions {
 		int64_t n, checked;
 	} * items; /* by thread, module and start */
 	size_t n_items;
-	bool in_windows;  /* accesses were not checked all the time */
+	bool in_windows; /* accesses were not checked all the time */
+	bool is_part; /* they were also when what ran is not counted: only a part of the run is */
 	uint32_t longest; /* size of one of them, in bytes */
 };
 

@@ -56,16 +56,22 @@ static void save_windows(const struct simulation *simulation, const struct execu
 		all += (double)code->size * (double)code->n;
 		checked += (double)code->size * (double)code->checked;
 	}
-	if (!simulation->window || checked <= 0)
+	if (checked <= 0 || (!simulation->window && !executions->is_part))
 		return;
 	const double untraced = profile_number_fact(profile, "untraced_accesses", 0);
 	if (untraced > 0) /* it is counted in windows alone */
 		profile_set_fact(profile, "untraced_accesses", "%.0f", untraced * all / checked);
-	profile_set_fact(profile, "traffic_windows",
-			 "accesses to memory were traced in %llu windows of time, for %.2g %% "
-			 "of the code that ran; the rest is taken to be alike "
-			 "(--slowdown=none traces all)",
-			 (unsigned long long)simulation->window, 100 * checked / all);
+	if (executions->is_part)
+		profile_set_fact(profile, "traffic_windows",
+				 "accesses to memory were traced in the whole run, also where it "
+				 "was not measured; an execution of code within the span is taken "
+				 "to move as much as in the mean of all");
+	else
+		profile_set_fact(profile, "traffic_windows",
+				 "accesses to memory were traced in %llu windows of time, for "
+				 "%.2g %% of the code that ran; the rest is taken to be alike "
+				 "(--slowdown=none traces all)",
+				 (unsigned long long)simulation->window, 100 * checked / all);
 }
 
 static void save_effort(const struct simulation *simulation, const struct traffic_account *account,

@@ -122,6 +122,11 @@ static bool goes_on(const struct plan *plan, struct translator *translator, uint
 				     code_cache_is_unmet(&translator->checked->cache, pc))));
 }
 
+static bool is_held(const struct translator *translator, uint64_t pc)
+{
+	return translator->is_held && translator->is_held(translator->held_context, pc);
+}
+
 /* Adds instructions from pc on, up to one behind which control does not go on, or known code. */
 static struct rf_error *add_run(struct plan *plan, struct translator *translator, uint64_t pc,
 				const char **why)
@@ -136,7 +141,8 @@ static struct rf_error *add_run(struct plan *plan, struct translator *translator
 			error = complete_loop(plan, first, *known);
 			break;
 		}
-		if (known_block(translator, pc) || (leader && !goes_on(plan, translator, pc)))
+		if (known_block(translator, pc) || (leader && !goes_on(plan, translator, pc)) ||
+		    (plan->n_items && is_held(translator, pc)))
 			break;
 		error = add_insn(plan, translator, pc, why, &ends);
 		if (error || ends)

@@ -266,7 +266,9 @@ void translate_hot(struct translator *translator)
 {
 	for (size_t i = 0; i < translator->hot.n_blocks; i++) {
 		const char *ignored; /* a thread that comes there is told */
-		(void)translate_body(translator, translator->hot.blocks[i], &ignored);
+		const uint64_t pc = translator->hot.blocks[i];
+		if (!translator->is_held || !translator->is_held(translator->held_context, pc))
+			(void)translate_body(translator, pc, &ignored);
 	}
 }
 

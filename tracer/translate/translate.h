@@ -43,6 +43,9 @@ struct translator {
 	bool quiet;         /* only one thread runs translated code */
 	uint64_t spent_ns;  /* on translation */
 	size_t batch_insns; /* how many instructions one request may translate */
+	/* Code that is translated when control comes there, and not before; NULL: none is. */
+	bool (*is_held)(void *context, uint64_t pc);
+	void *held_context;
 	/* Entries for indirect transfers made since the caller last emptied the list; key as in
 	 * tracer/gate/protocol.h.  `replaces`: no thread may use an older one any more. */
 	struct new_entry {

@@ -222,3 +222,49 @@ Test(schedule, slices_widen)
 	cr_assert(first <= 39 * second && first + sums->slice_ns > 39 * second);
 	schedule_destroy(schedule);
 }
+
+/* What a part of the run has, moment by moment; begun late or at once. */
+static void check_part(const struct schedule *schedule, const struct truth *truth, int from,
+		       int until)
+{
+	size_t n;
+	const struct schedule_thread *threads = schedule_threads(schedule, &n);
+	uint64_t running[THREADS + 1] = {0};
+	for (size_t i = 0; i < n; i++) {
+		uint64_t ns[WAITS + 1] = {0}, waited = 0;
+		const int t = (int)threads[i].tid - 100;
+		for (int m = from; m < until; m++)
+			ns[truth->state[t][m]] += NS;
+		cr_assert_eq(threads[i].ran_ns, ns[RUNS]);
+		cr_assert_eq(threads[i].ready_ns, ns[READY]);
+		cr_assert_eq(threads[i].waited_ns, ns[WAITS]);
+		for (int m = 0; m < MOMENTS; m++)
+			if (truth->wait[t][m])
+				waited +=
+					schedule_get_wait(schedule, truth->wait[t][m] - 1)->time_ns;
+		cr_assert_eq(waited + threads[i].unknown_ns, ns[WAITS]);
+	}
+	for (int m = from; m < until; m++)
+		running[count(truth, m, RUNS)] += NS;
+	const struct schedule_sums *sums = schedule_get_sums(schedule);
+	for (size_t i = 1; i <= THREADS; i++) /* 0: it may end before the part does */
+		cr_assert_eq(i < sums->n_running ? sums->running_ns[i] : 0, running[i]);
+}
+
+Test(schedule, a_part_has_what_its_moments_say)
+{
+	static struct fed fed[THREADS * MOMENTS * 2];
+	static struct truth truth;
+	for (int round = 0; round < ROUNDS; round++) {
+		struct schedule *schedule = schedule_create();
+		const int from = (int)any(MOMENTS),
+			  until = from + (int)any(MOMENTS - (unsigned)from);
+		cr_assert(schedule);
+		make_truth(&truth);
+		schedule_clip(schedule, START + (uint64_t)from * NS, START + (uint64_t)until * NS);
+		feed(schedule, fed, records_of(schedule, &truth, fed));
+		schedule_finish(schedule, 0, 0);
+		check_part(schedule, &truth, from, until);
+		schedule_destroy(schedule);
+	}
+}

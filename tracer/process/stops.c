@@ -1,6 +1,6 @@
 /* Waiting for one tracee.  The follower must never wait for one without an end: what holds that
  * tracee up may be another that waits for the follower. */
-#include "tracer/target/stops.h"
+#include "tracer/process/stops.h"
 
 #include "base/clock.h"
 

@@ -316,7 +316,12 @@ static void note_run(const struct report_view *view, FILE *notes)
 		note_first(notes,
 			   "--no-children: processes that the program started are neither timed "
 			   "nor counted");
-	if (profile_fact_is(profile, "once", "1"))
+	if (profile_fact_is(profile, "once", "1") &&
+	    profile_fact_is(profile, "traffic_source", "traced"))
+		note_first(notes, "one counted and traced run (--once --traffic=trace): the times "
+				  "include both, and are several times too long where memory is "
+				  "accessed; speeds are as much too low");
+	else if (profile_fact_is(profile, "once", "1"))
 		note_first(notes, "one counted run (--once): the times include the counting");
 	if (profile_flag_fact(profile, "redacted"))
 		note(notes, "--redact: arguments, host name and directories were taken out");

@@ -72,6 +72,21 @@ def test_none(t, option):
     assert (traffic["source"], traffic["why"]) == ("none", option), str(traffic)
 
 
+def test_once(t):
+    """One run that is traced has the work, and about the traffic, of the second run; its times are marked."""
+    program = t.target("triad")
+    fixed = ("--slowdown=none", "--cache-sample=1", "--cache=L1=4K:8,L2=16K:8,L3=64K:16")
+    twice = t.profile([program], *fixed).json
+    once = t.profile([program], *fixed, "--once", "--traffic=trace").json
+    for name in ("triad", "triad_stream"):
+        (one,), (two,) = (functions(report, name) for report in (once, twice))
+        assert one["flop"] == two["flop"] and one["time_s"] > 0
+        for member in ("mem_read_bytes", "mem_write_bytes"):
+            assert one[member] == pytest.approx(two[member], rel=0.01), (name, member)
+    assert any("the times include both" in note.replace("\n", " ") for note in once["run"]["notes"]), once["run"]["notes"]
+    assert once["run"]["traffic"]["source"] == "traced"
+
+
 def test_disturbed(t):
     """The traced run of a program that looks at its registers prints and ends as the native one."""
     program = t.program(os.path.join(HERE, "disturbed.c"))

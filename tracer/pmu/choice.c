@@ -52,10 +52,14 @@ static void choose_once(const struct choice_input *input, struct choice *choice)
 	choice->work = WORK_FROM_COUNTING;
 	choice->counted_run = true;
 	choice->refused = input->work == WORK_PMU || input->work == WORK_BOTH ||
-			  input->traffic == TRAFFIC_PMU || input->traffic == TRAFFIC_TRACE;
+			  input->traffic == TRAFFIC_PMU;
 	SAY(choice->why_work,
 	    "counted execution: --once has no native run that the PMU could count");
-	SAY(choice->why_traffic, "none: --once measures no traffic");
+	SAY(choice->why_traffic, "none: --once measures no traffic, unless by --traffic=trace");
+	if (input->traffic != TRAFFIC_TRACE)
+		return;
+	choice->traffic = TRAFFIC_FROM_TRACE;
+	SAY(choice->why_traffic, "traced execution: --traffic=trace, in the one run of --once");
 }
 
 static void choose_traffic(const struct choice_input *input, struct choice *choice)

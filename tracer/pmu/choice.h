@@ -28,7 +28,7 @@ enum pmu_state choice_memory_state(const bool usable[N_EVENT_QUANTITIES], bool c
 struct choice_input {
 	enum work_option work;
 	enum traffic_option traffic;
-	bool once;                  /* --once: one run, counted, without traffic */
+	bool once; /* --once: one run, counted; traffic only when it is asked for */
 	enum pmu_state work_events; /* flop */
 	/* COMPLETE: of the memory controllers or of resctrl; PARTIAL: misses of the last cache */
 	enum pmu_state memory_events;

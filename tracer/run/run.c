@@ -104,7 +104,11 @@ static void choose_debuginfod(struct run *run)
 static struct rf_error *run_once(struct run *run)
 {
 	const char *said = run_ranks_announcement(run);
-	run_log_say(&run->log, said ? said : "one counted run: the times include the counting");
+	if (!said)
+		said = run->counters.choice.traffic == TRAFFIC_FROM_TRACE
+			       ? "one counted and traced run: the times include both"
+			       : "one counted run: the times include the counting";
+	run_log_say(&run->log, said);
 	run->counted_status = NO_STATUS;
 	struct rf_error *error = run_counted(run, 1);
 	run->timed_status = run->counted_status;

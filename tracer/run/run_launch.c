@@ -398,7 +398,7 @@ static struct rf_error *follow_counted(struct run *run, struct launch *launch,
 	return error;
 }
 
-/* Times would be those of the tracing: with --once there is none. */
+/* With --once times are those of the tracing, where that is asked for. */
 static struct traffic_options choose_traffic(const struct run *run)
 {
 	struct traffic_options traffic = run->options->traffic;

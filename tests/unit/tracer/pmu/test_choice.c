@@ -157,7 +157,7 @@ Test(choice, without_a_reason_there_are_words)
 	cr_assert_not_null(strstr(choose(&partial).why_work, "do not count all"));
 }
 
-/* --once is one counted run, whatever else was asked for. */
+/* --once is one counted run, whatever else was asked for; traced only when it is asked for. */
 Test(choice, once)
 {
 	for (int work = 0; work < 4; work++)
@@ -169,12 +169,13 @@ Test(choice, once)
 							   .memory_events = PMU_COMPLETE};
 			const struct choice choice = choose(&input);
 			cr_assert(choice.time == TIME_FROM_COUNTED_RUN &&
-				  choice.work == WORK_FROM_COUNTING &&
-				  choice.traffic == TRAFFIC_FROM_NOTHING && choice.counted_run &&
+				  choice.work == WORK_FROM_COUNTING && choice.counted_run &&
 				  !choice.counters);
+			cr_assert_eq(choice.traffic, traffic == TRAFFIC_TRACE
+							     ? TRAFFIC_FROM_TRACE
+							     : TRAFFIC_FROM_NOTHING);
 			cr_assert_eq(choice.refused, work == WORK_PMU || work == WORK_BOTH ||
-							     traffic == TRAFFIC_PMU ||
-							     traffic == TRAFFIC_TRACE);
+							     traffic == TRAFFIC_PMU);
 			cr_assert_not_null(strstr(choice.why_work, "--once"));
 		}
 }

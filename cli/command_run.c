@@ -114,7 +114,8 @@ static struct rf_error *take_run_options(const struct options *given, const char
 					 ?: take_span(given, &options->span)
 					 ?: run_ranks_adjust(given->ranks, options);
 	if (!error && span_is_asked_for(&options->span) && given->run != RUN_KIND_BOTH)
-		error = usage_error("two jobs cannot know that they measure the same part", "--run");
+		error = usage_error("two jobs cannot know that they measure the same part",
+				    "--run");
 	if (!error && span_is_asked_for(&options->span))
 		options->counters.work = WORK_COUNT;
 	if (error || !given->cache)

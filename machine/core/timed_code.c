@@ -17,6 +17,7 @@
 #define BATCH 5           /* runs of which the fastest is taken */
 #define WITHIN 1.01       /* two batches agree */
 #define CLOCK_COUNT 24
+#define WARM_RUNS 3                /* some 20 µs */
 #define VALUES (-CODE_BUFFER_HALF) /* where the constants are, from the buffer's middle */
 #define VECTOR_VALUES (VALUES + 256)
 #define FLUSH_TINY 0x8040u /* MXCSR: subnormal numbers are 0, which take no longer than others */
@@ -192,12 +193,16 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /* Cycles of one turn, by the fastest of a few runs of one length and of three times that: what
- * comes before and behind the loop is in both. */
-static double batch(const struct timed_code *timed, uint64_t turns)
+ * comes before and behind the loop is in both.  `warms_up`: runs that do not count come before each
+ * of these, as some cores are slower for 10 µs or more when multiplications of 512 bits begin,
+ * which may be over in the longer run and not in the shorter one. */
+static double batch(const struct timed_code *timed, uint64_t turns, bool warms_up)
 {
 	uint64_t once = UINT64_MAX, thrice = UINT64_MAX, clock_once = UINT64_MAX,
 		 clock_thrice = UINT64_MAX;
 	for (int i = 0; i < BATCH; i++) {
+		for (int k = 0; k < WARM_RUNS && warms_up; k++)
+			ticks_of_loop(timed, 3 * turns);
 		once = least(once, ticks_of_loop(timed, turns));
 		thrice = least(thrice, ticks_of_loop(timed, 3 * turns));
 		clock_once = least(clock_once, ticks_of_clock(CLOCK_COUNT));
@@ -224,13 +229,13 @@ static uint64_t turns_for_target(const struct timed_code *timed)
 
 /* The middle of all batches, as soon as its neighbours confirm it: a batch can be too long when
  * something comes between, and too short when the clock beside it was. */
-static double confirmed(const struct timed_code *timed, uint64_t turns)
+static double confirmed(const struct timed_code *timed, uint64_t turns, bool warms_up)
 {
 	double found[BATCHES];
 	for (int n = 1; n <= BATCHES; n++) {
 		const int middle = n / 2;
 		int at = n - 1;
-		const double cycles = batch(timed, turns);
+		const double cycles = batch(timed, turns, warms_up);
 		for (; at > 0 && found[at - 1] > cycles; at--)
 			found[at] = found[at - 1];
 		found[at] = cycles;
@@ -247,7 +252,7 @@ double timed_code_cycles(struct timed_code *timed, struct timed_kind kind)
 	if (!make_loop(timed, kind))
 		return NAN;
 	_mm_setcsr(before | FLUSH_TINY);
-	const double cycles = confirmed(timed, turns_for_target(timed));
+	const double cycles = confirmed(timed, turns_for_target(timed), kind.vectors == KIND_ZMM);
 	_mm_setcsr(before);
 	return cycles;
 }

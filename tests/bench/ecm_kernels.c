@@ -82,6 +82,41 @@ KERNEL(daxpy)
 	}
 }
 
+KERNEL(daxpby)
+{
+	double *restrict x = a, *restrict y = b;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t i = 0; i < n; i++)
+			x[i] = 0.9999999 * x[i] + 1e-9 * y[i];
+		AGAIN;
+	}
+}
+
+/* Products of complex numbers. */
+KERNEL(complex)
+{
+	double *restrict x = a, *restrict y = b, *restrict z = c;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t i = 0; i + 1 < n; i += 2) {
+			x[i] = y[i] * z[i] - y[i + 1] * z[i + 1];
+			x[i + 1] = y[i] * z[i + 1] + y[i + 1] * z[i];
+		}
+		AGAIN;
+	}
+}
+
+/* To single precision. */
+KERNEL(convert)
+{
+	float *restrict x = (float *)a;
+	double *restrict y = b;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t i = 0; i < n; i++)
+			x[i] = (float)y[i];
+		AGAIN;
+	}
+}
+
 KERNEL(dot)
 {
 	double *x = a, *y = b, all = 0;
@@ -130,6 +165,63 @@ KERNEL(stencil)
 	}
 }
 
+/* Seven points, planes of 8 rows of 16 elements in small arrays, else of 16 of 64. */
+KERNEL(stencil3d)
+{
+	double *restrict x = a, *restrict y = b;
+	const size_t row = n < 32768 ? 16 : 64, rows = row / 4 + 4, plane = row * rows,
+		     planes = n / plane;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t l = 1; l + 1 < planes; l++)
+			for (size_t k = 1; k + 1 < rows; k++)
+				for (size_t i = l * plane + k * row + 1;
+				     i < l * plane + (k + 1) * row - 1; i++)
+					x[i] = 0.14 * (y[i] + y[i - 1] + y[i + 1] + y[i - row] +
+						       y[i + row] + y[i - plane] + y[i + plane]);
+		AGAIN;
+	}
+}
+
+/* Gauss-Seidel in place: each element waits for the one before it, and so it is backward. */
+KERNEL(gauss_seidel)
+{
+	double *x = a;
+	const size_t row = n < 4 * 400 ? n / 4 : 400, rows = n / row;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t k = 1; k + 1 < rows; k++)
+			for (size_t i = k * row + 1; i < (k + 1) * row - 1; i++)
+				x[i] = 0.25 * (x[i - 1] + x[i + 1] + x[i - row] + x[i + row]);
+		AGAIN;
+	}
+}
+
+KERNEL(gauss_seidel_back)
+{
+	double *x = a;
+	const size_t row = n < 4 * 400 ? n / 4 : 400, rows = n / row;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t k = rows - 2; k > 0; k--)
+			for (size_t i = (k + 1) * row - 2; i > k * row; i--)
+				x[i] = 0.25 * (x[i - 1] + x[i + 1] + x[i - row] + x[i + row]);
+		AGAIN;
+	}
+}
+
+/* A square matrix. */
+KERNEL(transpose)
+{
+	double *restrict x = a, *restrict y = b;
+	size_t row = 1;
+	while ((row + 1) * (row + 1) <= n)
+		row++;
+	for (size_t pass = 0; pass < passes; pass++) {
+		for (size_t k = 0; k < row; k++)
+			for (size_t i = 0; i < row; i++)
+				x[k * row + i] = y[i * row + k];
+		AGAIN;
+	}
+}
+
 /* A polynomial of degree 12 of each element. */
 KERNEL(horner)
 {
@@ -151,10 +243,24 @@ static const struct {
 	size_t arrays;
 	size_t slower; /* roughly, in L1: so that all take about as long */
 } kernels[] = {
-	{"load", load, 1, 1},       {"store", store, 1, 1},   {"copy", copy, 2, 1},
-	{"update", update, 1, 1},   {"triad", triad, 3, 1},   {"daxpy", daxpy, 2, 1},
-	{"dot", dot, 2, 8},         {"norm", norm, 1, 8},     {"sum", sum, 1, 8},
-	{"stencil", stencil, 2, 2}, {"horner", horner, 2, 8},
+	{"load", load, 1, 1},
+	{"store", store, 1, 1},
+	{"copy", copy, 2, 1},
+	{"update", update, 1, 1},
+	{"triad", triad, 3, 1},
+	{"daxpy", daxpy, 2, 1},
+	{"daxpby", daxpby, 2, 1},
+	{"complex", complex, 3, 2},
+	{"dot", dot, 2, 8},
+	{"norm", norm, 1, 8},
+	{"sum", sum, 1, 8},
+	{"stencil", stencil, 2, 2},
+	{"stencil3d", stencil3d, 2, 4},
+	{"gauss_seidel", gauss_seidel, 1, 8},
+	{"gauss_seidel_back", gauss_seidel_back, 1, 8},
+	{"transpose", transpose, 2, 4},
+	{"horner", horner, 2, 8},
+	{"convert", convert, 2, 1}, /* last: its results are no doubles */
 };
 
 static int is_wanted(const char *name, char **names, int n)

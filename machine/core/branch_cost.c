@@ -1,6 +1,6 @@
 /* A loop with a branch that goes by a byte of an array, which is filled anew before each pass: with
- * random bytes half of its outcomes cannot be predicted by anything, with all the same none is
- * mispredicted. */
+ * random bytes half of its outcomes cannot be predicted by anything, with one byte in 64 that is
+ * another one, at a random place, one in 64; with all the same none is mispredicted. */
 #include "machine/core/branch_cost.h"
 
 #include "machine/kernels/clock_kernels.h"
@@ -12,6 +12,7 @@
 #include <x86intrin.h>
 
 #define BRANCHES 8192 /* of a pass, in L1 */
+#define RARELY 64     /* one of so many */
 #define PASSES 31
 #define CLOCK_COUNT 64
 #define MOST_SPREAD 0.2 /* between the quartiles, of the cost */
@@ -33,14 +34,6 @@ static uint64_t pass(const uint8_t *bytes)
 			 : "r"(end)
 			 : "memory", "cc");
 	return count;
-}
-
-static void fill_random(uint8_t *bytes, uint64_t *state)
-{
-	for (size_t i = 0; i < BRANCHES; i++) {
-		*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-		bytes[i] = (uint8_t)(*state >> 56);
-	}
 }
 
 static double cycles_per_tick(void)
@@ -74,28 +67,56 @@ static double timed_predictable(uint8_t *bytes, int value)
 	return timed_pass(bytes);
 }
 
+static uint8_t random_byte(uint64_t *state)
+{
+	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint8_t)(*state >> 56);
+}
+
+static double timed_random(uint8_t *bytes, uint64_t *state)
+{
+	for (size_t i = 0; i < BRANCHES; i++)
+		bytes[i] = random_byte(state);
+	return timed_pass(bytes);
+}
+
+static double timed_rare(uint8_t *bytes, uint64_t *state)
+{
+	memset(bytes, 0, BRANCHES);
+	for (size_t i = 0; i < BRANCHES; i += RARELY)
+		bytes[i + random_byte(state) % RARELY] = 255;
+	return timed_pass(bytes);
+}
+
 static int by_size(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
 }
 
-double branch_cost_cycles(void)
+/* The middle one; NAN: they are too far apart. */
+static double middle_of(double costs[PASSES])
 {
-	double costs[PASSES];
-	uint64_t state = __rdtsc();
-	uint8_t *bytes = malloc(BRANCHES);
-	if (!bytes)
-		return NAN;
-	for (int i = 0; i < PASSES; i++) {
-		const double never = timed_predictable(bytes, 0),
-			     always = timed_predictable(bytes, 255);
-		fill_random(bytes, &state);
-		const double random = timed_pass(bytes);
-		costs[i] = (random - (never + always) / 2) / (BRANCHES / 2);
-	}
-	free(bytes);
 	qsort(costs, PASSES, sizeof(*costs), by_size);
 	const double middle = costs[PASSES / 2], spread = costs[3 * PASSES / 4] - costs[PASSES / 4];
 	return middle > 0 && spread < MOST_SPREAD * middle ? middle : NAN;
+}
+
+void branch_cost_cycles(double cost[2])
+{
+	double often[PASSES], rarely[PASSES];
+	uint64_t state = __rdtsc();
+	uint8_t *bytes = malloc(BRANCHES);
+	cost[0] = cost[1] = NAN;
+	if (!bytes)
+		return;
+	for (int i = 0; i < PASSES; i++) {
+		const double always = timed_predictable(bytes, 255),
+			     never = timed_predictable(bytes, 0);
+		rarely[i] = (timed_rare(bytes, &state) - never) / (BRANCHES / RARELY);
+		often[i] = (timed_random(bytes, &state) - (never + always) / 2) / (BRANCHES / 2);
+	}
+	free(bytes);
+	cost[0] = middle_of(often);
+	cost[1] = middle_of(rarely);
 }

@@ -218,7 +218,7 @@ static void measure_core(struct form_measure *measure, struct core_facts *facts)
 {
 	const double looks[] = {taken(measure), taken(measure), taken(measure)};
 	facts->taken = fmax(fmin(looks[0], looks[1]), fmin(fmax(looks[0], looks[1]), looks[2]));
-	facts->mispredicted = branch_cost_cycles();
+	branch_cost_cycles(facts->mispredicted);
 	facts->load[0] = load_general(measure);
 	facts->load[1] = load_vector(measure);
 	for (int vector = 0; vector < 2; vector++) {

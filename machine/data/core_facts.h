@@ -41,8 +41,8 @@ struct form_fact {
 struct core_facts {
 	double taken; /* of a taken branch */
 	/* By which a branch that looks at what was loaded from L1 makes code longer each time that
-	 * it is mispredicted (machine/core/branch_cost.h). */
-	double mispredicted;
+	 * it is mispredicted, every second time and rarely (machine/core/branch_cost.h). */
+	double mispredicted[2];
 	/* Into general and vector registers: from an address to what is loaded; from a store to the
 	 * load of the same place, where the place moves on from one to the next and where it stays
 	 * (which some processors then keep in a register). */

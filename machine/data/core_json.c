@@ -52,7 +52,7 @@ json_t *core_facts_to_json(const struct core_facts *facts)
 	json_t *json =
 		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:o}", "probes",
 			  probes_to_json(), "taken", cycles_to_json(facts->taken), "mispredicted",
-			  cycles_to_json(facts->mispredicted), "load", row_to_json(facts->load, 2),
+			  row_to_json(facts->mispredicted, 2), "load", row_to_json(facts->load, 2),
 			  "forward", row_to_json(facts->forward, 2), "forward_still",
 			  row_to_json(facts->forward_still, 2), "address",
 			  cycles_to_json(facts->address), "crossing",
@@ -109,7 +109,7 @@ struct rf_error *core_facts_from_json(const json_t *json, struct core_facts *out
 	if (!json_is_array(forms) || !has_our_probes(json))
 		return rf_error_create(RF_EFORMAT, NULL, "they are no facts about a core");
 	facts.taken = cycles_of(json_object_get(json, "taken"));
-	facts.mispredicted = cycles_of(json_object_get(json, "mispredicted"));
+	read_row(json_object_get(json, "mispredicted"), facts.mispredicted, 2);
 	read_row(json_object_get(json, "load"), facts.load, 2);
 	read_row(json_object_get(json, "forward"), facts.forward, 2);
 	read_row(json_object_get(json, "forward_still"), facts.forward_still, 2);

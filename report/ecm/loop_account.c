@@ -19,7 +19,6 @@ struct context {
 	unsigned lacks;
 	double memory_share;
 	const struct in_core *cores;               /* by loop; of those that are measured */
-	double misprediction;                      /* s */
 	const struct mispredictions *mispredicted; /* by loop; the last one: in none */
 };
 
@@ -158,7 +157,7 @@ static void add_branches(const struct context *context, const struct piece *piec
 	if (context->lacks & ECM_LACKS_BRANCHES)
 		return;
 	account->mispredicted = context->mispredicted[at];
-	account->account_s[ACCOUNT_BRANCHES] = account->mispredicted.n * context->misprediction;
+	account->account_s[ACCOUNT_BRANCHES] = account->mispredicted.seconds;
 	account->predicted_s += account->account_s[ACCOUNT_BRANCHES];
 }
 
@@ -194,6 +193,7 @@ static void add_account(struct ecm_account *sum, const struct ecm_account *part)
 	sum->latency_s += part->latency_s;
 	sum->mispredicted.n += part->mispredicted.n;
 	sum->mispredicted.variance += part->mispredicted.variance;
+	sum->mispredicted.seconds += part->mispredicted.seconds;
 	sum->light_s += part->light_s;
 	sum->memory_busy_s += part->memory_busy_s;
 	sum->predicted_s += part->predicted_s;
@@ -210,7 +210,7 @@ static void set_measured(struct ecm_account *account, double seconds, double sam
 }
 
 static unsigned lacks_of(const struct ecm_machine *machine, const struct model *model,
-			 const struct model_function *f, double misprediction)
+			 const struct model_function *f, bool branches)
 {
 	const bool counted = f->tally.instructions > 0 && !f->waits &&
 			     f->place.bound != BOUND_KERNEL && f->place.bound != BOUND_UNCOUNTED;
@@ -220,7 +220,7 @@ static unsigned lacks_of(const struct ecm_machine *machine, const struct model *
 			? 0
 			: ECM_LACKS_TRAFFIC) |
 	       (machine->source == ECM_NO_ROOFS ? ECM_LACKS_ROOFS : 0) |
-	       (isnan(misprediction) || f->function == PROFILE_NONE ? ECM_LACKS_BRANCHES : 0);
+	       (!branches || f->function == PROFILE_NONE ? ECM_LACKS_BRANCHES : 0);
 }
 
 /* All pieces, from the innermost loops outward: those within a loop stand behind it. */
@@ -289,7 +289,6 @@ struct rf_error *ecm_function_init(struct ecm_function *account, const struct ec
 				   const struct model_function *f)
 {
 	struct scratch scratch = {0};
-	const double misprediction = misprediction_s(profile);
 	account->loops = calloc(f->n_loops + 1, sizeof(*account->loops));
 	struct rf_error *error =
 		account->loops ? look(machine, profile, f, &scratch) : rf_error_no_memory();
@@ -297,10 +296,9 @@ struct rf_error *ecm_function_init(struct ecm_function *account, const struct ec
 					profile,
 					model,
 					f,
-					lacks_of(machine, model, f, misprediction),
+					lacks_of(machine, model, f, mispredictions_known(profile)),
 					ecm_memory_share(profile),
 					scratch.cores,
-					misprediction,
 					scratch.mispredicted};
 	if (!error)
 		predict_all(&context, account);

@@ -7,12 +7,35 @@
 #include <math.h>
 #include <stdlib.h>
 
-double misprediction_s(const struct profile *profile)
+static double cycles_fact(const struct profile *profile, const char *key)
 {
-	const double cycles = profile_number_fact(profile, "mispredicted_cycles", NAN);
-	if (!profile_get_fact(profile, "branch_outcomes") || !(cycles > 0))
+	const double cycles = profile_number_fact(profile, key, NAN);
+	return cycles > 0 ? cycles : NAN;
+}
+
+bool mispredictions_known(const struct profile *profile)
+{
+	return profile_get_fact(profile, "branch_outcomes") &&
+	       !isnan(cycles_fact(profile, "mispredicted_cycles")) &&
+	       !isnan(model_clock_ghz(profile));
+}
+
+/* What one costs rises from where every second one is mispredicted to where few are, as the square
+ * of how far the share is from a half: so loops with random branches do (docs/branches.md). */
+static double cycles_of_one(const struct profile *profile, double share)
+{
+	const double often = cycles_fact(profile, "mispredicted_cycles");
+	const double rarely = profile_number_fact(profile, "mispredicted_rarely_cycles", often);
+	const double apart = 1 - 2 * fmin(0.5, share);
+	return often + fmax(0, rarely - often) * apart * apart;
+}
+
+double mispredictions_seconds(const struct profile *profile, const struct profile_branch *branch)
+{
+	if (!mispredictions_known(profile))
 		return NAN;
-	return cycles * 1e-9 / model_clock_ghz(profile);
+	return mispredictions_of(branch) * cycles_of_one(profile, branch->share) * 1e-9 /
+	       model_clock_ghz(profile);
 }
 
 /* The branches of a module from `start` to `end` (exclusive). */
@@ -35,11 +58,13 @@ double mispredictions_of(const struct profile_branch *branch)
 	return (double)branch->executions * fmin(1, branch->share);
 }
 
-static void add(struct mispredictions *sum, const struct profile_branch *branch)
+static void add(struct mispredictions *sum, const struct profile *profile,
+		const struct profile_branch *branch)
 {
 	const double half = (double)branch->executions * fmin(1, branch->halfwidth);
 	sum->n += mispredictions_of(branch);
 	sum->variance += half * half;
+	sum->seconds += mispredictions_seconds(profile, branch);
 }
 
 /* The innermost loop around an instruction: loops within a loop stand behind it. */
@@ -68,7 +93,7 @@ struct mispredictions mispredictions_in_function(const struct profile *profile,
 	size_t n;
 	const struct profile_branch *branches = branches_of(profile, f, &n);
 	for (size_t i = 0; i < n; i++)
-		add(&sum, &branches[i]);
+		add(&sum, profile, &branches[i]);
 	return sum;
 }
 
@@ -78,7 +103,7 @@ void mispredictions_by_loop(const struct profile *profile, const struct model_fu
 	size_t n;
 	const struct profile_branch *branches = branches_of(profile, f, &n);
 	for (size_t i = 0; i < n; i++)
-		add(&sums[loop_at(f, branches[i].offset)], &branches[i]);
+		add(&sums[loop_at(f, branches[i].offset)], profile, &branches[i]);
 }
 
 size_t mispredictions_worst(const struct profile *profile, const struct model_function *f, size_t n,
@@ -105,9 +130,10 @@ size_t mispredictions_worst(const struct profile *profile, const struct model_fu
 size_t mispredictions_told(const struct profile *profile, const struct model_function *f,
 			   double seconds, const struct profile_branch *told[MISPREDICTIONS_TOLD])
 {
-	const double each = misprediction_s(profile);
-	size_t n = isnan(each) ? 0 : mispredictions_worst(profile, f, MISPREDICTIONS_TOLD, told);
-	while (n && mispredictions_of(told[n - 1]) * each < LEAST_TOLD * seconds)
+	size_t n = mispredictions_known(profile)
+			   ? mispredictions_worst(profile, f, MISPREDICTIONS_TOLD, told)
+			   : 0;
+	while (n && mispredictions_seconds(profile, told[n - 1]) < LEAST_TOLD * seconds)
 		n--;
 	return n;
 }

@@ -4,17 +4,20 @@
 
 #include "report/model/model.h"
 
-/* Seconds of processor time that one takes; NAN: outcomes were not recorded, or what one costs or
- * the clock is not known. */
-double misprediction_s(const struct profile *profile);
+/* Whether it is known what they cost: outcomes were recorded, a misprediction and the clock
+ * measured. */
+bool mispredictions_known(const struct profile *profile);
 
 /* How often a branch was mispredicted, of all its executions. */
 double mispredictions_of(const struct profile_branch *branch);
+/* Seconds of processor time that these take; NAN: not known. */
+double mispredictions_seconds(const struct profile *profile, const struct profile_branch *branch);
 
 /* Of several branches; all zero: none. */
 struct mispredictions {
 	double n;
 	double variance; /* of it, as half-widths of 95 % */
+	double seconds;  /* NAN: not known */
 };
 
 /* Those of a function's own code: sums[i] of what is in loop i and in none within it, sums[n_loops]

@@ -109,7 +109,7 @@ static void put_branches(struct json_writer *out, const char *key, const struct 
 		put_text(out, NULL, REPORT_BRANCH_PLACE(told[i]));
 		put_real(out, NULL, told[i]->share);
 		put_real(out, NULL, told[i]->halfwidth);
-		put_real(out, NULL, mispredictions_of(told[i]) * misprediction_s(view->profile));
+		put_real(out, NULL, mispredictions_seconds(view->profile, told[i]));
 		put_end(out);
 	}
 	put_end(out);

@@ -121,7 +121,7 @@ static void put_branch(struct json_writer *out, const struct profile *profile,
 	put_real(out, "mispredicted_share", branch->share);
 	put_real(out, "mispredicted_share_halfwidth", branch->halfwidth);
 	put_real(out, "mispredicted_share_plain", branch->plain_share);
-	put_real(out, "seconds", mispredictions_of(branch) * misprediction_s(profile));
+	put_real(out, "seconds", mispredictions_seconds(profile, branch));
 	put_end(out);
 }
 

@@ -54,9 +54,9 @@ static void add_instructions(const struct profile *profile, const struct model_f
 	evidence->ipc = cycles > 0 ? all / cycles : NAN;
 	evidence->issue_width = model_issue_width(profile);
 	evidence->rare_ways = percent((double)f->code.rare_ways, (double)classes[INSN_BRANCH]);
-	evidence->mispredicted = NAN;
-	if (f->function != PROFILE_NONE && !isnan(misprediction_s(profile))) {
-		evidence->mispredicted = mispredictions_in_function(profile, f).n;
+	evidence->mispredicted_s = NAN;
+	if (f->function != PROFILE_NONE && mispredictions_known(profile)) {
+		evidence->mispredicted_s = mispredictions_in_function(profile, f).seconds;
 		(void)mispredictions_worst(profile, f, 1, &evidence->worst);
 	}
 	evidence->transfers = percent((double)classes[INSN_BRANCH] + (double)classes[INSN_CALL] +

@@ -65,9 +65,9 @@ struct model_evidence {
 	double issue_width; /* at most so many */
 	double transfers;   /* share of branches, calls and returns */
 	double rare_ways;   /* branches that went the rarer of their two ways, of all branches */
-	/* How often simulated predictors were wrong, and the branch at which they were most often;
-	 * NAN and NULL where it is not known what that costs. */
-	double mispredicted;
+	/* Processor time of what simulated predictors mispredict, and the branch at which they do
+	 * so most often; NAN and NULL where it is not known. */
+	double mispredicted_s;
 	const struct profile_branch *worst;
 
 	/* Of its data. */

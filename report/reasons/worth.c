@@ -338,10 +338,9 @@ static void save_branches(const struct account *account, enum model_cause cause,
 static void save_mispredicted(const struct account *account)
 {
 	const struct profile_sum_code *code = &account->f->code;
-	const double n = account->evidence->mispredicted, rare = (double)code->rare_ways,
-		     ends = (double)code->short_entries,
+	const double rare = (double)code->rare_ways, ends = (double)code->short_entries,
 		     short_part = ends > 0 ? ends / (rare + ends) : 0,
-		     seconds = n * misprediction_s(account->profile) / account->f->concurrency;
+		     seconds = account->evidence->mispredicted_s / account->f->concurrency;
 	save_on_top(account, CAUSE_BRANCHES, seconds * (1 - short_part));
 	save_on_top(account, CAUSE_SHORT_LOOP, seconds * short_part);
 }
@@ -360,7 +359,7 @@ static void save_instructions(const struct account *account)
 		saved[CAUSE_CHAIN] += rest_of(account);
 	if (owns_rest(account, NEED_DATA))
 		saved[CAUSE_IRREGULAR] += rest_of(account);
-	if (isnan(account->evidence->mispredicted)) {
+	if (isnan(account->evidence->mispredicted_s)) {
 		save_branches(account, CAUSE_BRANCHES, code->rare_ways);
 		save_branches(account, CAUSE_SHORT_LOOP, code->short_entries);
 	} else {

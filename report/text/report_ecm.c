@@ -220,11 +220,10 @@ static void put_branches(struct page *page, double all)
 {
 	const struct profile *profile = page->view->profile;
 	const struct model_function *f = page->f;
-	const double each = misprediction_s(profile);
 	const struct profile_branch *told[MISPREDICTIONS_TOLD];
 	const size_t n = mispredictions_told(profile, f, all, told);
 	for (size_t i = 0; i < n; i++) {
-		const double seconds = mispredictions_of(told[i]) * each;
+		const double seconds = mispredictions_seconds(profile, told[i]);
 		char time[64];
 		page_line(page, STYLE_PLAIN, "  ",
 			  "the %s at %s is mispredicted %.1f ± %.1f %% of the time: %s",

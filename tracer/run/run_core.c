@@ -129,8 +129,11 @@ static struct rf_error *keep(struct profile *profile, const struct core_facts *f
 	char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
 	if (text)
 		profile_set_fact(profile, "core_facts", "%s", text);
-	if (text && facts->mispredicted > 0)
-		profile_set_fact(profile, "mispredicted_cycles", "%.3f", facts->mispredicted);
+	if (text && facts->mispredicted[0] > 0)
+		profile_set_fact(profile, "mispredicted_cycles", "%.3f", facts->mispredicted[0]);
+	if (text && facts->mispredicted[1] > 0)
+		profile_set_fact(profile, "mispredicted_rarely_cycles", "%.3f",
+				 facts->mispredicted[1]);
 	free(text);
 	json_decref(json);
 	core_facts_deinit(&part);

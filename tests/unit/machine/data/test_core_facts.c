@@ -42,7 +42,7 @@ Test(core_facts, are_found_by_their_form)
 Test(core_facts, are_the_same_after_they_were_json)
 {
 	struct core_facts facts = {.taken = 1,
-				   .mispredicted = 17.5,
+				   .mispredicted = {17.5, 30},
 				   .load = {5, 6},
 				   .forward = {4, NAN},
 				   .forward_still = {0, 5.5},
@@ -57,7 +57,7 @@ Test(core_facts, are_the_same_after_they_were_json)
 	assert_ok(core_facts_from_json(json, &read));
 	cr_expect_eq(read.n_forms, 2);
 	cr_expect_eq(read.load[1], 6);
-	cr_expect_eq(read.mispredicted, 17.5);
+	cr_expect(read.mispredicted[0] == 17.5 && read.mispredicted[1] == 30);
 	cr_expect(isnan(read.forward[1]));
 	cr_expect_eq(read.forward_still[1], 5.5);
 	cr_expect(read.crossing[0] == 2 && read.crossing[1] == 3.5);

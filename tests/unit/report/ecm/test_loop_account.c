@@ -238,7 +238,7 @@ Test(loop_account, irregular_lines_count_once)
 	cr_expect_eq(moves.out[2], 64);
 }
 
-/* A branch of the loop that is mispredicted at a tenth of its turns, at 20 cycles each, and one
+/* A branch of the loop that is mispredicted at a tenth of its turns, at 26.4 cycles each, and one
  * behind the loop. */
 Test(loop_account, mispredictions_come_on_top)
 {
@@ -266,9 +266,10 @@ Test(loop_account, mispredictions_come_on_top)
 	cr_expect(without.whole.lacks & ECM_LACKS_BRANCHES);
 	profile_set_fact(p, "branch_outcomes", "1001");
 	profile_set_fact(p, "mispredicted_cycles", "20");
+	profile_set_fact(p, "mispredicted_rarely_cycles", "30");
 	assert_ok(ecm_function_init(&with, &machine, p, &model, f));
 	cr_expect(!with.whole.lacks);
-	const double each = 20e-9;
+	const double each = (20 + 10 * 0.8 * 0.8) * 1e-9;
 	near(with.loops[0].mispredicted.n, 0.1 * TURNS, 1e-9, "in the loop");
 	near(sqrt(with.loops[0].mispredicted.variance), 0.01 * TURNS, 1e-9, "half-width");
 	near(with.loops[0].account_s[ACCOUNT_BRANCHES], 0.1 * TURNS * each, 1e-9, "seconds");

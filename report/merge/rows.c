@@ -9,10 +9,11 @@
 
 /* What a table's column is for when its rows are merged. */
 enum role {
-	ROLE_KEY,  /* part of what tells rows apart */
-	ROLE_ADD,  /* summed up */
-	ROLE_MOST, /* the greatest one */
-	ROLE_KEEP  /* that of the first row */
+	ROLE_KEY,       /* part of what tells rows apart */
+	ROLE_ADD,       /* summed up */
+	ROLE_ADD_UP_TO, /* the same, or the most that can be: results of calls may be addresses */
+	ROLE_MOST,      /* the greatest one */
+	ROLE_KEEP       /* that of the first row */
 };
 
 #define MOST_SUM (UINT64_C(1) << 60) /* that a column's value may be (profile_schema.c) */
@@ -23,19 +24,13 @@ static const struct exception {
 	const char *column;
 	enum role role;
 } exceptions[] = {
-	{FUNCTIONS, "file", ROLE_KEEP},
-	{FUNCTIONS, "line", ROLE_KEEP},
-	{MODULES, "name", ROLE_KEEP},
-	{OBJECTS, "size_bytes", ROLE_ADD},
-	{COUNTERS, "multiplier", ROLE_KEY},
-	{COUNTERS, "counted_share", ROLE_KEEP},
-	{COUNTERS, "missing_share", ROLE_MOST},
-	{SUMS, "concurrency", ROLE_KEEP},
-	{SUMS, "thread_id", ROLE_KEEP},
-	{SUM_CODE, "chain_kind", ROLE_KEEP},
-	{SUM_CODE, "chain_in_memory", ROLE_KEEP},
-	{SUM_TRAFFIC, "size_bytes", ROLE_KEEP},
-	{SUM_WAITS, "threads", ROLE_MOST},
+	{FUNCTIONS, "file", ROLE_KEEP},         {FUNCTIONS, "line", ROLE_KEEP},
+	{MODULES, "name", ROLE_KEEP},           {OBJECTS, "size_bytes", ROLE_ADD},
+	{COUNTERS, "multiplier", ROLE_KEY},     {COUNTERS, "counted_share", ROLE_KEEP},
+	{COUNTERS, "missing_share", ROLE_MOST}, {SUMS, "concurrency", ROLE_KEEP},
+	{SUMS, "thread_id", ROLE_KEEP},         {SUM_CALLS, "result_bytes", ROLE_ADD_UP_TO},
+	{SUM_CODE, "chain_kind", ROLE_KEEP},    {SUM_CODE, "chain_in_memory", ROLE_KEEP},
+	{SUM_TRAFFIC, "size_bytes", ROLE_KEEP}, {SUM_WAITS, "threads", ROLE_MOST},
 	{SUM_REGIONS, "threads", ROLE_MOST},
 };
 
@@ -132,7 +127,9 @@ static bool combine_whole(enum role role, size_t size, void *to, const void *mor
 {
 	const uint64_t a = size == 8 ? *(uint64_t *)to : *(uint32_t *)to;
 	const uint64_t b = size == 8 ? *(const uint64_t *)more : *(const uint32_t *)more;
-	const uint64_t value = role == ROLE_ADD ? a + b : a > b ? a : b;
+	uint64_t value = role == ROLE_MOST ? (a > b ? a : b) : a + b;
+	if (role == ROLE_ADD_UP_TO && value > MOST_SUM)
+		value = MOST_SUM;
 	if (size == 8)
 		*(uint64_t *)to = value;
 	else
@@ -148,7 +145,7 @@ static struct rf_error *combine(enum table_id id, char *to, const char *more)
 		const enum role role = role_of(id, column);
 		double *real = (double *)(to + column->offset);
 		const double *other = (const double *)(more + column->offset);
-		if (role != ROLE_ADD && role != ROLE_MOST)
+		if (role == ROLE_KEY || role == ROLE_KEEP)
 			continue;
 		if (is_real(column))
 			*real = role == ROLE_ADD ? *real + *other : *real > *other ? *real : *other;

@@ -7,6 +7,7 @@
 #include "report/model/model_counters.h"
 #include "report/model/model_runs.h"
 #include "report/reasons/above.h"
+#include "report/reasons/notes_once.h"
 #include "report/reasons/notes_traffic.h"
 
 #include <math.h>
@@ -316,13 +317,7 @@ static void note_run(const struct report_view *view, FILE *notes)
 		note_first(notes,
 			   "--no-children: processes that the program started are neither timed "
 			   "nor counted");
-	if (profile_fact_is(profile, "once", "1") &&
-	    profile_fact_is(profile, "traffic_source", "traced"))
-		note_first(notes, "one counted and traced run (--once --traffic=trace): the times "
-				  "include both, and are several times too long where memory is "
-				  "accessed; speeds are as much too low");
-	else if (profile_fact_is(profile, "once", "1"))
-		note_first(notes, "one counted run (--once): the times include the counting");
+	report_note_once(view, notes);
 	if (profile_flag_fact(profile, "redacted"))
 		note(notes, "--redact: arguments, host name and directories were taken out");
 	if (status && strcmp(status, "0") != 0)
@@ -342,7 +337,7 @@ static void note_run(const struct report_view *view, FILE *notes)
 	if (unsampled > 0)
 		note_first(notes, "%.0f threads could not be sampled: their time is missing",
 			   unsampled);
-	if (lost >= MUCH * (double)view->model->n_samples)
+	if (lost > 0 && lost >= MUCH * (double)view->model->n_samples)
 		putc(NOTE_FIRST, notes);
 	if (lost > 0)
 		note(notes, "%.0f samples were lost: times are that much too short", lost);

@@ -15,10 +15,12 @@
 #include "report/export/export.h"
 #include "report/model/model.h"
 #include "report/report.h"
+#include "tracer/attach/existing.h"
 #include "tracer/run/run.h"
 #include "tracer/run/run_ranks.h"
 #include "tracer/span/duration.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -251,6 +253,27 @@ static struct rf_error *suggest_command(const char *word, struct rf_error *error
 	return better;
 }
 
+/* What goes with a process that runs already. */
+static struct rf_error *check_attach(const struct options *given, const char **words)
+{
+	const struct {
+		bool is_given;
+		const char *name;
+	} refused[] = {{given->once, "--once"},         {given->repeat, "--repeat"},
+		       {given->counter, "--counter"},   {given->delay, "--delay"},
+		       {given->start_at, "--start-at"}, {given->stop_at, "--stop-at"},
+		       {given->work, "--work"},         {given->traffic, "--traffic"}};
+	if (*words)
+		return usage_error("a process that runs already or a program, not both", *words);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (refused[i].is_given)
+			return usage_error("goes without --pid, which counts nothing",
+					   refused[i].name);
+	if (given->sampler == SAMPLER_TIMER)
+		return usage_error("nothing can be preloaded into a process that runs", "timer");
+	return NULL;
+}
+
 static struct rf_error *run_and_report(struct request *request, int *status)
 {
 	struct run *run = NULL;
@@ -268,6 +291,25 @@ static struct rf_error *run_and_report(struct request *request, int *status)
 		*status = run->timed_status;
 	run_destroy(run);
 	free(request->save_path);
+	return error;
+}
+
+/* Measures the process --pid as if it had been started by its own command line. */
+static struct rf_error *attach_and_report(struct request *request, int *status)
+{
+	const pid_t pid = request->given->pid;
+	char **command = existing_command(pid);
+	if (!command)
+		return rf_error_errno(RF_EINPUT, errno,
+				      "see ps -e; threads of the kernel have no command",
+				      "there is no process %d with a command line that can be read",
+				      (int)pid);
+	request->run.pid = pid;
+	request->run.argv = command;
+	request->run.counters.work = WORK_COUNT;
+	request->run.counters.traffic = TRAFFIC_NONE;
+	struct rf_error *error = run_and_report(request, status);
+	free(command);
 	return error;
 }
 
@@ -328,6 +370,8 @@ static struct rf_error *run_as_asked(struct request *request, const char **words
 		puts("rfprof " RFPROF_VERSION);
 		return NULL;
 	}
+	if (given->pid)
+		return check_attach(given, words) ?: attach_and_report(request, status);
 	if (!*words)
 		return rf_error_create(RF_EINPUT,
 				       "usage: rfprof PROGRAM [ARGUMENTS]; see rfprof --help",

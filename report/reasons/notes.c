@@ -313,6 +313,11 @@ static void note_run(const struct report_view *view, FILE *notes)
 	const char *out = profile_get_fact(profile, "stdout_same");
 	const double unsampled = profile_number_fact(profile, "unsampled_threads", 0);
 	const double lost = profile_number_fact(profile, "lost_samples", 0);
+	if (profile_get_fact(profile, "attached"))
+		note_first(notes,
+			   "process %.0f was measured while it ran (--pid): times and places; its "
+			   "work and traffic are not counted",
+			   profile_number_fact(profile, "attached", 0));
 	if (profile_fact_is(profile, "no_children", "1"))
 		note_first(notes,
 			   "--no-children: processes that the program started are neither timed "

@@ -13,7 +13,7 @@ import pytest
 from harness import files_below, named, need_command
 from test_errors import as_nobody, check_error, check_usage
 
-NAMES = ["kernel", "/proc", "/sys", "hypervisor", "container", "seccomp", "perf_event_paranoid", "kernel samples", "perf sampler",
+NAMES = ["kernel", "/proc", "/sys", "hypervisor", "container", "seccomp", "perf_event_paranoid", "kernel samples", "perf sampler", "running processes",
          "timer sampler", "locked memory", "descriptors", "ptrace scope", "ptrace", "executable memory", "address space",
          "FSGSBASE", "BMI2", "caches", "roofs", "debuginfod", "PMU", "PMU events", "uncore", "resctrl"]
 
@@ -191,7 +191,7 @@ def test_filters_that_a_run_cannot_do_with(t):
 
 
 @pytest.mark.parametrize("call, names", named({
-    "ended_by_filter_perf_event_open": ("perf_event_open", ["perf sampler", "locked memory", "PMU"]),
+    "ended_by_filter_perf_event_open": ("perf_event_open", ["perf sampler", "running processes", "locked memory", "PMU"]),
     "ended_by_filter_ptrace": ("ptrace", ["ptrace"]),
     "ended_by_filter_memfd_create": ("memfd_create", ["executable memory"]),
 }))

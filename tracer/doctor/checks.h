@@ -5,7 +5,7 @@
 #include "tracer/doctor/line.h"
 
 check_fn check_kernel, check_proc, check_sys, check_hypervisor, check_container, check_seccomp;
-check_fn check_paranoid, check_kernel_time, check_perf, check_timer, check_locked,
+check_fn check_paranoid, check_kernel_time, check_perf, check_attach, check_timer, check_locked,
 	check_descriptors;
 check_fn check_scope, check_ptrace, check_memory, check_address_space, check_fsgsbase, check_bmi2;
 check_fn check_caches, check_roofs, check_debuginfod;

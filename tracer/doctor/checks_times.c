@@ -67,6 +67,20 @@ void check_perf(const struct doctor_facts *facts, struct doctor_line *line)
 			     facts->perf.hint);
 }
 
+/* rfprof -p: perf_event_open on another's task wants the rights to read its memory
+ * (PTRACE_MODE_READ_REALCREDS; perf_event_open(2)), which Yama does not narrow. */
+void check_attach(const struct doctor_facts *facts, struct doctor_line *line)
+{
+	const bool works = doctor_perf_works(facts);
+	SAY(line->found, "%s",
+	    !works                   ? "none can be measured (rfprof -p)"
+	    : facts->refusal.perfmon ? "any that may be traced can be measured (rfprof -p)"
+				     : "one's own can be measured (rfprof -p)");
+	if (!works)
+		doctor_lacks(line, DOCTOR_PARTLY, "rfprof -p needs the perf sampler",
+			     "see perf sampler");
+}
+
 void check_timer(const struct doctor_facts *facts, struct doctor_line *line)
 {
 	line->need = doctor_perf_works(facts) ? NEED_NOTHING : NEED_TIMES;

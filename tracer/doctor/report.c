@@ -23,6 +23,7 @@ static const struct check {
 	{"perf_event_paranoid", PROBE_SYSTEM, NEED_NOTHING, check_paranoid},
 	{"kernel samples", PROBE_SYSTEM, NEED_NOTHING, check_kernel_time},
 	{"perf sampler", PROBE_PERF, NEED_NOTHING, check_perf},
+	{"running processes", PROBE_PERF, NEED_NOTHING, check_attach},
 	{"timer sampler", PROBE_TIMER, NEED_NOTHING, check_timer},
 	{"locked memory", PROBE_PERF, NEED_NOTHING, check_locked},
 	{"descriptors", PROBE_SYSTEM, NEED_TIMES, check_descriptors},

@@ -3,7 +3,7 @@
 
 #include "tracer/doctor/line.h"
 
-enum { DOCTOR_MAX_LINES = 25 };
+enum { DOCTOR_MAX_LINES = 26 };
 struct doctor_report {
 	struct doctor_line lines[DOCTOR_MAX_LINES];
 	size_t n;

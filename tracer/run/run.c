@@ -11,6 +11,7 @@
 #include "tracer/launch/launch.h"
 #include "tracer/launch/limits.h"
 #include "tracer/launch/program.h"
+#include "tracer/run/run_attach.h"
 #include "tracer/run/run_core.h"
 #include "tracer/run/run_facts.h"
 #include "tracer/run/run_launch.h"
@@ -311,6 +312,8 @@ static struct rf_error *choose_and_run(struct run *run)
 	run_note_environment(run);
 	run_ranks_note(run);
 	choose_debuginfod(run);
+	if (options->pid)
+		return run_attached(run);
 	if (options->kind == RUN_KIND_COUNT)
 		return run_counted_alone(run);
 	return options->once ? run_once(run) : run_twice(run);
@@ -319,7 +322,8 @@ static struct rf_error *choose_and_run(struct run *run)
 struct rf_error *run_program(struct run *run)
 {
 	struct rf_error *error = choose_and_run(run);
-	if (error && !run->started && (run_is_shortage(error) || error->code == RF_EACCESS))
+	if (error && !run->started && !run->options->pid &&
+	    (run_is_shortage(error) || error->code == RF_EACCESS))
 		error = run_natively(run, error);
 	return error ? error : finish(run);
 }
@@ -341,7 +345,9 @@ static struct rf_error *prepare(struct run *run)
 	}
 	run->kept = run->options->no_cache ? NULL : kept_store_create();
 	error = run_log_open(&run->log, run->options->log_path, run->options->quiet, run->profile);
-	return error ? error : program_find(run->options->argv[0], &run->path);
+	if (!error && !run->options->pid) /* else it was found */
+		error = program_find(run->options->argv[0], &run->path);
+	return error;
 }
 
 struct rf_error *run_create(const struct run_options *options, struct run **out)

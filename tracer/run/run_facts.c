@@ -87,9 +87,10 @@ static void note_sources(struct run *run)
 	const bool pmu = choice->traffic == TRAFFIC_FROM_PMU;
 	profile_set_fact(run->profile, "traffic_source", pmu ? "PMU" : "none");
 	profile_set_fact(run->profile, "traffic_why", "%s",
-			 run->options->once ? "--once"
-			 : pmu              ? choice->why_traffic
-					    : "--traffic=none");
+			 run->options->pid    ? "--pid"
+			 : run->options->once ? "--once"
+			 : pmu                ? choice->why_traffic
+					      : "--traffic=none");
 }
 
 /* Also those that slept, or were too short for a sample. */
@@ -103,7 +104,8 @@ static void note_threads(struct profile *profile)
 
 void run_note_end(struct run *run)
 {
-	note_status(run);
+	if (!run->options->pid) /* else it goes on */
+		note_status(run);
 	note_sources(run);
 	note_threads(run->profile);
 	if (run->options->no_children)

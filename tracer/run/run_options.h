@@ -8,6 +8,7 @@
 #include "tracer/traffic/traffic_options.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 enum sampler_option { SAMPLER_AUTO, SAMPLER_PERF, SAMPLER_TIMER }; /* --sampler= */
 
@@ -30,5 +31,6 @@ struct run_options {
 	struct span_options span; /* the part of the run that is measured */
 	struct traffic_options traffic;
 	struct pmu_options counters;
+	pid_t pid;   /* of a process that runs already, whose command is argv; 0: none */
 	char **argv; /* the program and its arguments, NULL-terminated */
 };

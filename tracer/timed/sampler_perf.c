@@ -121,7 +121,7 @@ static int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
 	return perf_source_kernel.open(NULL, attr, pid, cpu, -1);
 }
 
-static struct perf_event_attr event_attributes(uint64_t period)
+struct perf_event_attr sampler_perf_attributes(uint64_t period)
 {
 	return (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,
@@ -161,7 +161,7 @@ uint64_t sampler_perf_period(uint64_t wanted_ns, uint64_t max_rate, uint64_t tic
 }
 
 /* The coarse clocks advance with the ticks (clock_getres(2)). */
-static uint64_t tick_length(void)
+uint64_t sampler_perf_tick(void)
 {
 	struct timespec tick;
 	const bool known = clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0;
@@ -169,7 +169,7 @@ static uint64_t tick_length(void)
 }
 
 /* The kernel's limit in samples a second; 0: not known. */
-static uint64_t max_sample_rate(void)
+uint64_t sampler_perf_max_rate(void)
 {
 	const int rate = small_file_number("", "/proc/sys/kernel/perf_event_max_sample_rate");
 	return rate > 0 ? (uint64_t)rate : 0;
@@ -192,9 +192,9 @@ static int event_open_trusted(struct perf_event_attr *attr, pid_t pid, int cpu)
 	return fd;
 }
 
-/* perf_event_open with what this kernel knows: build ids in mappings came with Linux 5.12, events
- * for threads without children with 5.13 (before, children's records are read and left out). */
-static int event_open_best(struct perf_event_attr *attr, pid_t pid, int cpu)
+/* Build ids in mappings came with Linux 5.12, events for threads without children with 5.13
+ * (before, children's records are read and left out). */
+int sampler_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	int fd = event_open_trusted(attr, pid, cpu);
 	if (fd < 0 && errno == EINVAL && attr->inherit_thread) {
@@ -209,8 +209,8 @@ static int event_open_best(struct perf_event_attr *attr, pid_t pid, int cpu)
 
 static struct rf_error *perf_probe(void)
 {
-	struct perf_event_attr attr = event_attributes(stages[0].period_ns);
-	int fd = event_open_best(&attr, 0, -1);
+	struct perf_event_attr attr = sampler_perf_attributes(stages[0].period_ns);
+	int fd = sampler_perf_open(&attr, 0, -1);
 	if (fd < 0)
 		return refused(errno);
 	close(fd);
@@ -237,12 +237,12 @@ static struct rf_error *open_events(struct cpu_events *cpu, struct perf_sampler 
 				    int number)
 {
 	for (int i = 0; i < STAGES; i++) {
-		struct perf_event_attr attr = event_attributes(sampler->periods[i]);
+		struct perf_event_attr attr = sampler_perf_attributes(sampler->periods[i]);
 		/* Wake when a quarter of the smallest common ring is full. */
 		attr.wakeup_watermark = 32 * 4096;
 		attr.enable_on_exec = i == 0;
 		attr.inherit_thread = sampler->base.first_only;
-		cpu->events[i] = event_open_best(&attr, pid, number);
+		cpu->events[i] = sampler_perf_open(&attr, pid, number);
 		if (cpu->events[i] < 0)
 			return refused(errno);
 		sampler->sees_kernel = !attr.exclude_kernel;
@@ -256,7 +256,7 @@ static struct rf_error *open_events(struct cpu_events *cpu, struct perf_sampler 
 static void open_waits(struct cpu_events *cpu, const struct perf_sampler *sampler, pid_t pid)
 {
 	for (int i = 0; sampler->sees_kernel && i < WAIT_STAGES; i++) {
-		struct perf_event_attr attr = event_attributes(wait_stages[i].period);
+		struct perf_event_attr attr = sampler_perf_attributes(wait_stages[i].period);
 		attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
 		attr.sample_type = PERF_RING_SWITCH_TYPE;
 		attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = attr.build_id = 0;
@@ -264,7 +264,7 @@ static void open_waits(struct cpu_events *cpu, const struct perf_sampler *sample
 		attr.wakeup_watermark = WAIT_RING_PAGES * 4096 / 4;
 		attr.enable_on_exec = i == 0;
 		attr.inherit_thread = sampler->base.first_only;
-		cpu->waits[i] = event_open_best(&attr, pid, cpu->number);
+		cpu->waits[i] = sampler_perf_open(&attr, pid, cpu->number);
 	}
 	if (cpu->waits[0] >= 0 && cpu->waits[LAST_WAIT_STAGE] >= 0 &&
 	    perf_ring_map(&perf_source_kernel, cpu->waits[LAST_WAIT_STAGE], WAIT_RING_PAGES,
@@ -508,8 +508,8 @@ static struct sampler *perf_create(struct profile *profile, struct kept_store *k
 static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
-	sampler->max_rate = max_sample_rate();
-	sampler->tick_ns = tick_length();
+	sampler->max_rate = sampler_perf_max_rate();
+	sampler->tick_ns = sampler_perf_tick();
 	for (int i = 0; i < STAGES; i++)
 		sampler->periods[i] = sampler_perf_period(stages[i].period_ns, sampler->max_rate,
 							  sampler->tick_ns);
@@ -559,7 +559,7 @@ static struct rf_error *perf_finish(struct sampler *base)
 		base->n_faults += fault_event_count(&sampler->cpus[i]->faults);
 	}
 	/* now, so that the program's start need not wait for it */
-	struct perf_event_attr attr = event_attributes(sampler->periods[0]);
+	struct perf_event_attr attr = sampler_perf_attributes(sampler->periods[0]);
 	attr.exclude_kernel = attr.exclude_callchain_kernel = !sampler->sees_kernel;
 	attr.context_switch = 0;
 	if (!sampler->sees_kernel)

@@ -568,7 +568,9 @@ static void add_end(struct schedule *schedule, uint32_t first, uint64_t end_ns)
 void schedule_finish(struct schedule *schedule, uint32_t first, uint64_t end_ns)
 {
 	schedule_play(schedule, UINT64_MAX);
-	if (!schedule->clips || schedule->until > end_ns)
+	if (schedule->clips && end_ns)
+		advance(schedule, clipped(schedule, end_ns));
+	else
 		add_end(schedule, first, end_ns);
 	for (size_t i = 0; i < schedule->n_threads; i++) {
 		struct live *thread = &schedule->threads[i];

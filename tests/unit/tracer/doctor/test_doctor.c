@@ -372,7 +372,7 @@ Test(doctor, probes_that_do_not_end)
 	expect_missing("");
 	facts.endings[PROBE_PERF] = (struct guard_ending){GUARD_DIED, SIGSYS};
 	expect("perf sampler", DOCTOR_MISSING, "Bad system call", "sandbox");
-	expect_missing("perf sampler, locked memory");
+	expect_missing("perf sampler, running processes, locked memory");
 }
 
 /* ---- probes ---- */

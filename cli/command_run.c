@@ -2,6 +2,7 @@
  * saves the profile. */
 #include "cli/command.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "cache/geometry_machine.h"
 #include "cli/command_line.h"
@@ -33,7 +34,9 @@ struct request {
 	struct rank rank;
 	struct run_options run;
 	struct report_options report;
-	char *save_path; /* NULL: --no-save */
+	char *save_path;   /* NULL: --no-save */
+	unsigned snapshot; /* the number of this one of --every, from 1 on; 0: there is but one */
+	bool goes_on;      /* another one can be taken */
 	enum profile_name save_name;
 };
 
@@ -125,6 +128,20 @@ static struct rf_error *take_run_options(const struct options *given, const char
 	return geometry_wanted(given->cache, &(struct geometry_known){0}, &geometry);
 }
 
+/* "FILE.3.rfp" of "FILE.rfp"; NULL: no memory. */
+static char *snapshot_path(const char *path, const char *program, unsigned number)
+{
+	static const char ending[] = ".rfp";
+	char *text = NULL;
+	const size_t length = path ? strlen(path) : 0, end = sizeof(ending) - 1;
+	const bool has_ending = length > end && strcmp(path + length - end, ending) == 0;
+	if ((path ? asprintf(&text, "%.*s.%u%s", (int)(has_ending ? length - end : length), path,
+			     number, ending)
+		  : asprintf(&text, "rfprof-%s.%u%s", program, number, ending)) < 0)
+		return NULL;
+	return text;
+}
+
 static struct rf_error *choose_save_path(struct request *request, const char *program)
 {
 	const char *path = request->given->save;
@@ -132,7 +149,11 @@ static struct rf_error *choose_save_path(struct request *request, const char *pr
 		return NULL;
 	request->save_name = path ? PROFILE_NAME_GIVEN : PROFILE_NAME_OWN;
 	char *name = NULL;
-	if (asprintf(&name, path ? "%s" : "rfprof-%s.rfp", path ? path : program) < 0)
+	if (request->snapshot)
+		name = snapshot_path(path, program, request->snapshot);
+	else if (asprintf(&name, path ? "%s" : "rfprof-%s.rfp", path ? path : program) < 0)
+		name = NULL;
+	if (!name)
 		return rf_error_no_memory();
 	struct rf_error *error = rank_path(&request->rank, name, true, &request->save_path);
 	free(name);
@@ -166,7 +187,8 @@ static struct rf_error *write_report(const struct request *request, const struct
 		return error;
 	struct report_options report = request->report;
 	report.saved_as = given->save || !request->save_path ? request->save_path : "";
-	error = report_write(run->profile, &report, given->quiet && to_log ? NULL : table.stream);
+	const bool is_silent = (given->quiet && to_log) || request->snapshot;
+	error = report_write(run->profile, &report, is_silent ? NULL : table.stream);
 	if (!error && request->given->open_page)
 		open_page(report.html_path, run->log.stream);
 	return output_file_close(&table, error);
@@ -289,8 +311,34 @@ static struct rf_error *run_and_report(struct request *request, int *status)
 	error = end_without_report(run, error);
 	if (!error)
 		*status = run->timed_status;
+	request->goes_on = !error && run->goes_on;
 	run_destroy(run);
 	free(request->save_path);
+	request->save_path = NULL;
+	return error;
+}
+
+/* One profile after the other, of `every_s` each, until the process ends, or rfprof is interrupted,
+ * or
+ * --duration is over. */
+static struct rf_error *take_snapshots(struct request *request, double every_s, int *status)
+{
+	const double all_s = request->run.span.duration_s;
+	const uint64_t start = clock_now_ns();
+	struct rf_error *error = NULL;
+	do {
+		const double left_s = all_s - (double)(clock_now_ns() - start) * 1e-9;
+		if (all_s > 0 && left_s <= 0)
+			break;
+		request->run.span.duration_s = all_s > 0 && left_s < every_s ? left_s : every_s;
+		request->snapshot++;
+		error = run_and_report(request, status);
+	} while (request->goes_on && !error);
+	/* it has ended while the last one was saved */
+	if (error && error->code == RF_EINPUT && request->snapshot > 1) {
+		rf_error_destroy(error);
+		error = NULL;
+	}
 	return error;
 }
 
@@ -298,6 +346,11 @@ static struct rf_error *run_and_report(struct request *request, int *status)
 static struct rf_error *attach_and_report(struct request *request, int *status)
 {
 	const pid_t pid = request->given->pid;
+	double every_s = 0;
+	if (request->given->every &&
+	    (!duration_parse(request->given->every, &every_s) || !(every_s > 0)))
+		return usage_error("a time is wanted, such as 60, 250ms or 1m30s",
+				   request->given->every);
 	char **command = existing_command(pid);
 	if (!command)
 		return rf_error_errno(RF_EINPUT, errno,
@@ -308,7 +361,8 @@ static struct rf_error *attach_and_report(struct request *request, int *status)
 	request->run.argv = command;
 	request->run.counters.work = WORK_COUNT;
 	request->run.counters.traffic = TRAFFIC_NONE;
-	struct rf_error *error = run_and_report(request, status);
+	struct rf_error *error = every_s > 0 ? take_snapshots(request, every_s, status)
+					     : run_and_report(request, status);
 	free(command);
 	return error;
 }
@@ -372,6 +426,10 @@ static struct rf_error *run_as_asked(struct request *request, const char **words
 	}
 	if (given->pid)
 		return check_attach(given, words) ?: attach_and_report(request, status);
+	if (given->every)
+		return usage_error("snapshots are taken of a process that runs: start the program, "
+				   "and give its number by --pid",
+				   "--every");
 	if (!*words)
 		return rf_error_create(RF_EINPUT,
 				       "usage: rfprof PROGRAM [ARGUMENTS]; see rfprof --help",

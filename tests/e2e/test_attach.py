@@ -220,3 +220,36 @@ def test_ones_own_is_measured_by_anybody(t):
     result = t.run([*prefix, t.rfprof_path, "--keep-roofs", "--no-save", "-p", str(process.pid), "--duration=300ms"])
     ended(process)
     assert result.status == 0 and b"phase_a" in result.stderr, str(result)
+
+
+def test_snapshots_can_be_reported_meanwhile(t):
+    process = started(t, "a99999")
+    saved = os.path.join(t.work, "taken.rfp")
+    command = [t.rfprof_path, "-q", "--keep-roofs", "--save", saved, "-p", str(process.pid), "--every=100ms"]
+    rfprof = subprocess.Popen(command, env=t.environment(), cwd=t.work, stderr=subprocess.PIPE)
+    wait_until(lambda: os.path.exists(os.path.join(t.work, "taken.4.rfp")))
+    assert process.poll() is None and rfprof.poll() is None
+    for number in (1, 2, 3):
+        path, out = (os.path.join(t.work, f"taken.{number}.{ending}") for ending in ("rfp", "json"))
+        result = t.rfprof("report", path, "--json", out)
+        assert result.status == 0, str(result)
+        report = json.loads(text(out))
+        assert functions(report, "phase_a")[0]["time_s"] > 0
+        assert report["run"]["wall_s"] == pytest.approx(0.1, abs=0.09)
+    ended(process)
+    _, err = rfprof.communicate(timeout=LIMIT_S)
+    assert rfprof.returncode == 0, err
+    assert not os.path.exists(saved)
+
+
+def test_snapshots_end_with_the_duration(t):
+    process = started(t, "s99999")
+    result = t.rfprof("--keep-roofs", "-p", str(process.pid), "--every=100ms", "--duration=250ms")
+    ended(process)
+    taken = [name for name in os.listdir(t.work) if name.startswith("rfprof-phases.")]
+    assert result.status == 0 and 1 <= len(taken) <= 3 and "rfprof-phases.1.rfp" in taken, (str(result), taken)
+
+
+def test_snapshots_of_a_program_are_refused(t):
+    result = t.rfprof("--every=1", "/bin/true")
+    assert result.status == 2 and b"--pid" in result.stderr, str(result)

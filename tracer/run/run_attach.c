@@ -40,6 +40,7 @@ struct rf_error *run_attached(struct run *run)
 	add_samples(&row, run->profile);
 	profile_set_fact(run->profile, "wall_s", "%.6f", result.wall_s);
 	profile_set_fact(run->profile, "attached", "%d", (int)run->options->pid);
+	run->goes_on = result.end == ATTACHED_TIME_OVER;
 	if (result.end == ATTACHED_PROCESS_ENDED)
 		run_log_note(&run->log, "the process has ended while it was measured");
 	run->timed_status = 0;

@@ -16,6 +16,7 @@
 #include "report/export/export.h"
 #include "report/model/model.h"
 #include "report/report.h"
+#include "report/rows/kernel_sums.h"
 #include "tracer/attach/existing.h"
 #include "tracer/run/run.h"
 #include "tracer/run/run_ranks.h"
@@ -99,6 +100,7 @@ static struct rf_error *take_run_options(const struct options *given, const char
 		.sampler = (enum sampler_option)given->sampler,
 		.traffic = {.trace = true,
 			    .cache = given->cache,
+			    .kernels = given->kernel,
 			    .cache_sample = (unsigned)given->cache_sample,
 			    .cache_prefetch = given->cache_prefetch},
 		.counters = {.work = (enum work_option)given->work,
@@ -113,6 +115,10 @@ static struct rf_error *take_run_options(const struct options *given, const char
 		return usage_error("--once has no timed run that it could repeat", "--repeat");
 	if (given->run != RUN_KIND_BOTH && (given->once || given->repeat))
 		return usage_error("goes without --once and --repeat", "--run");
+	if (given->kernel && given->work == WORK_PMU)
+		return usage_error("hardware counters do not tell kernels apart", "--kernel");
+	if (given->kernel && given->work == WORK_AUTO)
+		options->counters.work = WORK_COUNT;
 	if (given->save && given->no_save)
 		return usage_error("goes without --save", "--no-save");
 	struct rf_error *error = take_slowdown(given, &options->traffic.slowdown)
@@ -121,6 +127,8 @@ static struct rf_error *take_run_options(const struct options *given, const char
 	if (!error && span_is_asked_for(&options->span) && given->run != RUN_KIND_BOTH)
 		error = usage_error("two jobs cannot know that they measure the same part",
 				    "--run");
+	if (!error && span_is_asked_for(&options->span) && given->kernel)
+		error = usage_error("calls are of the whole run: goes without a span", "--kernel");
 	if (!error && span_is_asked_for(&options->span))
 		options->counters.work = WORK_COUNT;
 	if (error || !given->cache)
@@ -243,7 +251,7 @@ static struct rf_error *finish(const struct request *request, const struct run *
 {
 	struct rf_error *error = request->given->redact ? profile_redact(run->profile) : NULL;
 	profile_clean_texts(run->profile);
-	error = error ?: account_summarise(run->profile);
+	error = error ?: account_summarise(run->profile) ?: kernel_sums(run->profile);
 	return error ? error : report_and_save(request, run);
 }
 

@@ -145,6 +145,7 @@ void profile_destroy(struct profile *profile)
 	struct profile_private *private = (struct profile_private *)profile;
 	profile_free_tables(profile);
 	free(profile->meanwhile);
+	free(profile->kernel_shares);
 	roof_index_deinit(&private->roof_index);
 	function_index_deinit(&private->function_index);
 	for (int t = 0; t < N_TABLES; t++)

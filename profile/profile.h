@@ -148,6 +148,8 @@ struct profile_count {
 	uint32_t block, thread;
 	int64_t n;
 	int64_t checked; /* of these: while accesses to memory were checked; in no file */
+	uint32_t
+		kernel; /* it worked for that row of kernels, plus 1 (profile_kernels.h); 0: none */
 };
 
 /* Run-time units (enum work_units) of the instruction at (module, offset). */
@@ -156,6 +158,7 @@ struct profile_units {
 	uint64_t offset;
 	uint32_t thread;
 	uint64_t n;
+	uint32_t kernel; /* as in struct profile_count */
 };
 
 /* Lines that an instruction moved (cache/traffic.h), as simulated in one of the sampled classes of
@@ -166,6 +169,7 @@ struct profile_traffic {
 	uint64_t offset; /* of the instruction */
 	uint32_t thread, class;
 	uint64_t lines[N_TRAFFIC];
+	uint32_t kernel; /* as in struct profile_count */
 };
 
 enum object_kind {
@@ -366,6 +370,37 @@ struct profile_run_time {
 	uint64_t samples, time_ns;
 };
 
+/* A function that was asked for with all that it calls (--kernel), in the order of the option. */
+struct profile_kernel {
+	char *name;
+	uint32_t threads; /* that worked for it, in the counted run */
+	uint64_t calls;   /* counted */
+};
+
+/* Where a kernel's function begins: one of those of its name that were met in code that ran. */
+struct profile_kernel_place {
+	uint32_t kernel, module;
+	uint64_t offset;
+};
+
+/* Calls of a kernel by a thread of the counted run. */
+struct profile_kernel_caller {
+	uint32_t kernel, thread;
+	uint64_t calls;
+};
+
+/* What calls of a kernel did, all together (report/rows/kernel_sums.h). */
+struct profile_kernel_sum {
+	uint32_t kernel;
+	uint64_t flop, load_bytes, store_bytes, instructions;
+	bool traced; /* the bytes that moved to and from memory are known: */
+	double mem_read, mem_read_halfwidth, mem_write, mem_write_halfwidth;
+	uint64_t calls_ns;  /* of the threads that called: running and waiting, from entry to return
+			     */
+	double halfwidth_s; /* of it, 95 % */
+	uint64_t running_ns, samples; /* of all threads that worked for it */
+};
+
 /* Time or code that could not be counted, and why. */
 struct profile_uncounted {
 	char *reason;
@@ -466,6 +501,9 @@ struct profile {
 	struct row *name;                 \
 	size_t n_##name, cap_##name;
 #include "profile/tables.def"
+	/* Until profile_settle_kernels; in no file. */
+	struct kernel_share *kernel_shares;
+	size_t n_kernel_shares, cap_kernel_shares;
 	/* Until account_summarise has summed them up; in no file. */
 	struct profile_meanwhile *meanwhile;
 	size_t n_meanwhile;

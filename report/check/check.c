@@ -182,8 +182,8 @@ static struct rf_error *check_view(struct report_view *view, void *context)
 
 static struct rf_error *check_views(struct report_view *plain, void *context)
 {
-	static const enum report_by kinds[] = {BY_LOOP,   BY_LINE,    BY_MODULE,
-					       BY_THREAD, BY_PROCESS, BY_INLINED};
+	static const enum report_by kinds[] = {BY_LOOP,    BY_LINE,    BY_MODULE, BY_THREAD,
+					       BY_PROCESS, BY_INLINED, BY_KERNEL};
 	struct views *views = context;
 	struct report_options options = *plain->options;
 	struct rf_error *error = NULL;

@@ -6,6 +6,7 @@
 #include "report/json/json_ecm.h"
 #include "report/json/json_function.h"
 #include "report/json/json_items.h"
+#include "report/json/json_kernels.h"
 #include "report/json/json_python.h"
 #include "report/json/json_ranks.h"
 #include "report/json/json_roofs.h"
@@ -345,6 +346,7 @@ void report_json_head(struct json_writer *out, const struct report_view *view)
 	report_json_peaks(out, "peaks", view->profile);
 	report_json_sharing(out, "sharing", view);
 	report_json_ranks(out, view);
+	report_json_kernels(out, "kernels", view->profile);
 }
 
 static struct rf_error *put_function(struct json_writer *const *to, size_t i, void *context)

@@ -47,9 +47,13 @@ struct model_groups {
 	size_t n_ranges, cap_ranges;
 	struct model_group *groups; /* the rows */
 	size_t n_groups, cap_groups;
-	/* NULL, or the row of what thread t did in ranges of row r: [r × n_threads + t] */
-	uint32_t *by_thread;
-	size_t n_kinds;        /* of by_thread: rows that ranges have */
+	/* NULL, or the row of what owner t did in ranges of row r: [r × n_owners + t].  Owners are
+	 * threads, or kernels where kernel_of_sample is there: 0 none, else a kernel's row plus 1
+	 */
+	uint32_t *by_owner;
+	size_t n_owners;
+	uint32_t *kernel_of_sample;
+	size_t n_kinds;        /* of by_owner: rows that ranges have */
 	const bool *uncounted; /* per sample, as a model without groups has found it */
 };
 

@@ -32,10 +32,10 @@ struct counter {
 
 /* What a thread did in code of `row`. */
 static struct rf_error *add_to_row(struct counter *counter, size_t row, uint32_t thread,
-				   const struct tally *part, int64_t times)
+				   uint32_t kernel, const struct tally *part, int64_t times)
 {
 	struct model_rows *rows = counter->rows;
-	struct model_function *function = &rows->rows[model_row_of_thread(rows, row, thread)];
+	struct model_function *function = &rows->rows[model_row_of_work(rows, row, thread, kernel)];
 	model_tally_add(&function->tally, part, times);
 	struct profile_sum_thread *sum = model_thread_of(function, thread);
 	if (!sum)
@@ -56,7 +56,8 @@ static struct rf_error *add_executions(struct counter *counter, size_t row, size
 	for (size_t i = by->first[block]; !error && i < by->first[block + 1]; i++) {
 		const struct profile_count *count = &counter->profile->counts[by->items[i]];
 		if (count->n != 0 && (count->n < 0) == counter->takes_back)
-			error = add_to_row(counter, row, count->thread, part, count->n);
+			error = add_to_row(counter, row, count->thread, count->kernel, part,
+					   count->n);
 	}
 	return error;
 }
@@ -95,7 +96,7 @@ static struct rf_error *add_units(struct counter *counter, size_t row, uint32_t 
 		if (units->module != module || units->offset != offset)
 			break;
 		if (!counter->program->units_taken[i])
-			error = add_to_row(counter, row, units->thread, &unit,
+			error = add_to_row(counter, row, units->thread, units->kernel, &unit,
 					   units->n < INT64_MAX ? (int64_t)units->n : INT64_MAX);
 		counter->program->units_taken[i] = true;
 	}

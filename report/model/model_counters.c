@@ -77,8 +77,8 @@ static struct rf_error *add_place(struct model_rows *rows, const struct model *m
 {
 	const struct profile_counter *counter = &rows->profile->counters[place->counter];
 	const size_t row =
-		model_row_of_thread(rows, model_row_at(rows, place->module, place->offset, NULL),
-				    place->thread);
+		model_row_of_work(rows, model_row_at(rows, place->module, place->offset, NULL),
+				  place->thread, 0);
 	struct model_quantity *sum = model_quantity_of(rows, model, row, place->counter);
 	if (!sum)
 		return rf_error_no_memory();

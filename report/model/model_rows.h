@@ -94,13 +94,17 @@ static inline bool model_is_told(const struct model_rows *rows, size_t row)
 		rows->rows[row].quantities != NULL);
 }
 
-/* Row of what `thread` did in code whose row is `row`. */
-static inline size_t model_row_of_thread(const struct model_rows *rows, size_t row, uint32_t thread)
+/* Row of what `thread` did for `kernel` (struct profile_count) in code whose row is `row`. */
+static inline size_t model_row_of_work(const struct model_rows *rows, size_t row, uint32_t thread,
+				       uint32_t kernel)
 {
 	const struct model_groups *groups = rows->groups;
-	return groups && groups->by_thread && row < groups->n_kinds
-		       ? groups->by_thread[row * rows->profile->n_threads + thread]
-		       : row;
+	if (!groups || !groups->by_owner || row >= groups->n_kinds)
+		return row;
+	const size_t owner = !groups->kernel_of_sample   ? thread
+			     : kernel < groups->n_owners ? kernel
+							 : 0;
+	return groups->by_owner[row * groups->n_owners + owner];
 }
 
 /* The row that a time belongs to: the second part where another part was counted. */

@@ -180,8 +180,10 @@ static struct rf_error *sum_times(struct model_rows *rows, const uint32_t *row_o
 		const struct profile_sample *sample = &profile->samples[i];
 		const size_t frame =
 			sample->frame == PROFILE_NONE ? profile->n_frames : sample->frame;
+		const uint32_t *kernels = rows->groups ? rows->groups->kernel_of_sample : NULL;
 		const struct model_time_sum fresh = {
-			.row = (uint32_t)model_row_of_thread(rows, row_of[frame], sample->thread),
+			.row = (uint32_t)model_row_of_work(rows, row_of[frame], sample->thread,
+							   kernels ? kernels[i] : 0),
 			.thread = sample->thread,
 			.uncounted = rows->groups && rows->groups->uncounted[i],
 		};
@@ -250,7 +252,7 @@ static void add_to_process(const struct model_threads *threads, struct model *mo
 static void set_runs(const struct model_rows *rows, size_t row, struct model_function *function)
 {
 	const size_t n = rows->profile->n_timed_runs, place = row % rows->n_places;
-	if (!rows->run_times || !function->n_samples || (rows->groups && rows->groups->by_thread))
+	if (!rows->run_times || !function->n_samples || (rows->groups && rows->groups->by_owner))
 		return;
 	const struct model_run_time *times = &rows->run_times[place * n];
 	function->runs = model_runs_of(times, n);

@@ -77,8 +77,8 @@ static struct rf_error *add_to_row(const struct model_rows *rows, const struct p
 				   struct line_sums **sums)
 {
 	const size_t at =
-		model_row_of_thread(rows, model_row_at(rows, row->module, row->offset, NULL),
-				    row->thread);
+		model_row_of_work(rows, model_row_at(rows, row->module, row->offset, NULL),
+				  row->thread, row->kernel);
 	if (row->class >= CACHE_CLASSES)
 		return NULL;
 	if (!sums[at] && !(sums[at] = calloc(1, sizeof(**sums))))
@@ -110,7 +110,7 @@ static struct rf_error *sum_lines(struct model_rows *rows)
 
 static struct model_traffic *traffic_of(const struct model_rows *rows, size_t row)
 {
-	if (rows->groups && rows->groups->by_thread) /* it is not known whose it is */
+	if (rows->groups && rows->groups->by_owner) /* it is not known whose it is */
 		return NULL;
 	return rows->rows[row].traffic;
 }

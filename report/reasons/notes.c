@@ -549,9 +549,24 @@ static void note_facts(const struct report_view *view, FILE *notes)
 			note_first(notes, "%s", view->profile->facts[i].value);
 }
 
+static void note_kernels(const struct report_view *view, FILE *notes)
+{
+	const struct profile *profile = view->profile;
+	const char *incomplete = profile_get_fact(profile, "kernels_incomplete");
+	for (size_t i = 0; i < profile->n_kernels; i++)
+		if (!profile->kernels[i].calls)
+			note_first(notes,
+				   "kernel %s: nothing of that name was called in counted code; a "
+				   "name is that "
+				   "of a symbol, or as this report prints it",
+				   profile->kernels[i].name);
+	if (incomplete)
+		note_first(notes, "%s", incomplete);
+}
+
 static void (*const all_notes[])(const struct report_view *view, FILE *notes) = {
 	note_sources, note_counters, report_note_traffic, note_uncounted,
-	note_run,     note_rows,     note_facts,
+	note_run,     note_rows,     note_kernels,        note_facts,
 };
 
 struct rf_error *report_notes(struct report_view *view)

@@ -11,7 +11,9 @@
 #include "profile/function_index.h"
 #include "report/model/model_rows.h"
 #include "report/rows/code_names.h"
+#include "report/rows/code_ranges.h"
 #include "report/rows/filter.h"
+#include "report/rows/kernel_samples.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -20,11 +22,6 @@
 #include <string.h>
 
 #define LEFT_OUT 0 /* the row of what is left out */
-
-struct code_ranges {
-	struct model_range *all;
-	size_t n, cap;
-};
 
 struct maker {
 	const struct report_view *view;
@@ -48,72 +45,6 @@ struct maker {
 	const struct model_function **functions;
 	struct model_groups *out;
 };
-
-/* ---- ranges ---- */
-
-static int compare_ranges(const void *a, const void *b)
-{
-	const struct model_range *x = a, *y = b;
-	return rf_compare(x->module, y->module) ?: rf_compare(x->start, y->start)
-	       ?: rf_compare(x->row, y->row);
-}
-
-/* Adds a range unless it is empty. */
-static struct rf_error *add_range(struct code_ranges *ranges, struct model_range range)
-{
-	return range.start >= range.end ? NULL
-					: rf_array_add(ranges->all, ranges->n, ranges->cap, range);
-}
-
-/* Sorts; a range ends where the next one begins. */
-static void cut_overlaps(struct code_ranges *ranges)
-{
-	struct model_range *all = ranges->all;
-	if (ranges->n)
-		qsort(all, ranges->n, sizeof(*all), compare_ranges);
-	for (size_t i = 0; i + 1 < ranges->n; i++)
-		if (all[i].module == all[i + 1].module && all[i].end > all[i + 1].start)
-			all[i].end = all[i + 1].start;
-}
-
-/* The functions of a module, and what lies between them. */
-static struct rf_error *add_module(struct maker *maker, uint32_t module,
-				   const struct model_range *functions, size_t n)
-{
-	const uint32_t unknown = (uint32_t)maker->profile->n_functions + module;
-	uint64_t done = 0;
-	struct rf_error *error = NULL;
-	for (size_t i = 0; !error && i < n; i++) {
-		const struct model_range gap = {module, done, functions[i].start, unknown};
-		error = add_range(&maker->base, gap) ?: add_range(&maker->base, functions[i]);
-		done = functions[i].end > done ? functions[i].end : done;
-	}
-	const struct model_range rest = {module, done, UINT64_MAX, unknown};
-	return error ?: add_range(&maker->base, rest);
-}
-
-static struct rf_error *find_all_code(struct maker *maker)
-{
-	const struct profile *profile = maker->profile;
-	struct code_ranges functions = {0};
-	struct rf_error *error = NULL;
-	for (size_t i = 0; !error && i < profile->n_functions; i++) {
-		const struct profile_function *f = &profile->functions[i];
-		const struct model_range range = {f->module, f->start, f->end, (uint32_t)i};
-		error = add_range(&functions, range);
-	}
-	cut_overlaps(&functions);
-	for (size_t module = 0, at = 0; !error && module < profile->n_modules; module++) {
-		const size_t first = at;
-		while (at < functions.n && functions.all[at].module == module)
-			at++;
-		/* where there are none, there is no array either */
-		error = add_module(maker, (uint32_t)module,
-				   first ? functions.all + first : functions.all, at - first);
-	}
-	free(functions.all);
-	return error;
-}
 
 /* ---- rows ---- */
 
@@ -151,7 +82,7 @@ static struct rf_error *maker_init(struct maker *maker)
 	memset(maker->named, 0xff, n_over * sizeof(*maker->named));
 	struct rf_error *error =
 		add_row(maker->out, strdup("(left out)"), "", PROFILE_NONE, true, &group);
-	return error ?: find_all_code(maker);
+	return error ?: code_ranges_find(maker->profile, &maker->base);
 }
 
 static void maker_deinit(struct maker *maker)
@@ -190,8 +121,9 @@ static struct rf_error *find_lines(struct maker *maker)
 		const struct profile_line *line = &profile->lines[order[i]];
 		if (compare_lines(&order[first], &order[i], profile->lines) != 0)
 			first = i;
-		error = add_range(&maker->over, (struct model_range){line->module, line->start,
-								     line->end, order[first]});
+		error = code_ranges_add(&maker->over,
+					(struct model_range){line->module, line->start, line->end,
+							     order[first]});
 	}
 	free(order);
 	return error;
@@ -209,8 +141,9 @@ static struct rf_error *find_loops(struct maker *maker)
 		const struct model_loop_code *known = &model->loop_code[first[code->loop]];
 		if (known->function != code->function || known->loop != code->loop)
 			first[code->loop] = (uint32_t)i;
-		error = add_range(&maker->over, (struct model_range){code->module, code->start,
-								     code->end, first[code->loop]});
+		error = code_ranges_add(&maker->over,
+					(struct model_range){code->module, code->start, code->end,
+							     first[code->loop]});
 	}
 	free(first);
 	return error;
@@ -271,7 +204,7 @@ static struct rf_error *find_inlined(struct maker *maker)
 	free(order);
 	for (size_t i = 0; !error && i < profile->n_inlined_code; i++) {
 		const struct profile_inlined_code *code = &profile->inlined_code[i];
-		error = add_range(
+		error = code_ranges_add(
 			&maker->over,
 			(struct model_range){code->module, code->start, code->end,
 					     profile->inlined_calls[code->call].function});
@@ -423,13 +356,13 @@ static struct rf_error *group_code(struct maker *maker)
 {
 	size_t at = 0;
 	struct rf_error *error = NULL;
-	cut_overlaps(&maker->over);
+	code_ranges_cut(&maker->over);
 	for (size_t i = 0; !error && i < maker->base.n; i++)
 		error = cut_code(maker, &maker->base.all[i], &at);
 	return error;
 }
 
-/* ---- threads and processes ---- */
+/* ---- threads, processes and kernels ---- */
 
 struct owners {
 	uint32_t *process_of;  /* per row of profile->processes: its row in model->processes */
@@ -456,9 +389,11 @@ static struct rf_error *owners_init(const struct maker *maker, struct owners *ow
 }
 
 /* What threads have in common: of a process, its row in model->processes; of a thread, that of the
- * timed run. */
+ * timed run.  Of a kernel its row. */
 static uint32_t owner_of(const struct maker *maker, const struct owners *owners, uint32_t thread)
 {
+	if (maker->by == BY_KERNEL)
+		return thread ? thread - 1 : PROFILE_NONE;
 	const struct model *model = maker->view->model;
 	const uint32_t twin = model->twin_of_thread[thread];
 	if (maker->by == BY_THREAD)
@@ -473,7 +408,9 @@ static const char *owner_name(const struct maker *maker, uint32_t owner)
 {
 	const struct profile *profile = maker->profile;
 	if (owner == PROFILE_NONE)
-		return maker->program;
+		return maker->by == BY_KERNEL ? "(outside of kernels)" : maker->program;
+	if (maker->by == BY_KERNEL)
+		return profile->kernels[owner].name;
 	const char *name = profile->threads[owner].name;
 	if (maker->by == BY_PROCESS) {
 		const struct model_process *process = &maker->view->model->processes[owner];
@@ -509,15 +446,20 @@ static struct rf_error *add_owner(struct maker *maker, struct owners *owners, ui
 static struct rf_error *group_threads(struct maker *maker)
 {
 	struct model_groups *out = maker->out;
-	const size_t n_threads = maker->profile->n_threads;
+	const bool kernels = maker->by == BY_KERNEL;
+	const size_t n = kernels ? maker->profile->n_kernels + 1 : maker->profile->n_threads;
 	struct owners owners = {0};
 	uint32_t unused;
 	out->n_kinds = N_KINDS;
-	out->by_thread = calloc(N_KINDS * n_threads + 1, sizeof(*out->by_thread));
+	out->n_owners = n;
+	out->by_owner = calloc(N_KINDS * n + 1, sizeof(*out->by_owner));
+	out->kernel_of_sample = kernels ? kernel_samples(maker->profile) : NULL;
 	maker->program = report_program(maker->profile);
-	struct rf_error *error = out->by_thread && maker->program ? owners_init(maker, &owners)
-								  : rf_error_no_memory();
-	for (uint32_t t = 0; !error && t < n_threads; t++) {
+	struct rf_error *error =
+		out->by_owner && maker->program && (out->kernel_of_sample || !kernels)
+			? owners_init(maker, &owners)
+			: rf_error_no_memory();
+	for (uint32_t t = 0; !error && t < n; t++) {
 		uint32_t group;
 		error = add_owner(maker, &owners, owner_of(maker, &owners, t), &group);
 		if (error)
@@ -525,9 +467,9 @@ static struct rf_error *group_threads(struct maker *maker)
 		const char *name = out->groups[group].name;
 		const enum report_kind kind = report_filter_kind(&maker->filter, name, name);
 		if (kind != KIND_IGNORED)
-			out->by_thread[KIND_IN * n_threads + t] = group;
+			out->by_owner[KIND_IN * n + t] = group;
 		if (kind == KIND_IN)
-			out->by_thread[KIND_BEHIND * n_threads + t] = group;
+			out->by_owner[KIND_BEHIND * n + t] = group;
 	}
 	/* rows of ranges and groups must not be mistaken for rows of unknown code */
 	while (!error && out->n_groups < N_KINDS)
@@ -549,7 +491,7 @@ static struct rf_error *make_groups(struct maker *maker)
 {
 	const enum report_by by = maker->by;
 	struct rf_error *error = maker_init(maker);
-	if (error || by == BY_THREAD || by == BY_PROCESS)
+	if (error || by == BY_THREAD || by == BY_PROCESS || by == BY_KERNEL)
 		return error ?: group_threads(maker);
 	if (by == BY_LINE)
 		error = find_lines(maker);
@@ -595,6 +537,7 @@ void grouping_destroy(struct model_groups *groups)
 		free(groups->groups[i].name);
 	free(groups->groups);
 	free(groups->ranges);
-	free(groups->by_thread);
+	free(groups->by_owner);
+	free(groups->kernel_of_sample);
 	*groups = (struct model_groups){0};
 }

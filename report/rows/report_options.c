@@ -14,10 +14,19 @@ const struct rf_word report_sort_words[] = {{"headroom", SORT_HEADROOM},
 					    {NULL, 0}};
 
 const struct rf_word report_by_words[] = {
-	{"function", BY_FUNCTION}, {"inlined", BY_INLINED},     {"loop", BY_LOOP},
-	{"line", BY_LINE},         {"module", BY_MODULE},       {"thread", BY_THREAD},
-	{"process", BY_PROCESS},   {"call-path", BY_CALL_PATH}, {"python", BY_PYTHON},
-	{"group", BY_GROUP},       {"wait", BY_WAIT},           {NULL, 0},
+	{"function", BY_FUNCTION},
+	{"inlined", BY_INLINED},
+	{"loop", BY_LOOP},
+	{"line", BY_LINE},
+	{"module", BY_MODULE},
+	{"thread", BY_THREAD},
+	{"process", BY_PROCESS},
+	{"call-path", BY_CALL_PATH},
+	{"python", BY_PYTHON},
+	{"kernel", BY_KERNEL},
+	{"group", BY_GROUP},
+	{"wait", BY_WAIT},
+	{NULL, 0},
 };
 
 const struct rf_word report_color_words[] = {

@@ -38,6 +38,7 @@ enum report_by {
 	BY_CALL_PATH,
 	BY_INLINED,
 	BY_PYTHON, /* a table of its own, beside the functions of machine code */
+	BY_KERNEL, /* functions with all that they call (--kernel) */
 	BY_GROUP,  /* a table of its own in the terminal, as BY_WAIT */
 	BY_WAIT    /* a table of its own in the terminal; elsewhere as BY_FUNCTION */
 };

@@ -225,10 +225,10 @@ static void put_sum(struct layout *layout, double time_ns, const char *name)
 static const char *row_word(const struct report_view *view)
 {
 	static const char *const words[] = {
-		[BY_FUNCTION] = "function", [BY_LOOP] = "loop",       [BY_LINE] = "line",
-		[BY_GROUP] = "function",    [BY_WAIT] = "function",   [BY_MODULE] = "module",
-		[BY_THREAD] = "thread",     [BY_PROCESS] = "process", [BY_CALL_PATH] = "call path",
-		[BY_INLINED] = "function",  [BY_PYTHON] = "function",
+		[BY_FUNCTION] = "function",   [BY_LOOP] = "loop",        [BY_LINE] = "line",
+		[BY_GROUP] = "function",      [BY_WAIT] = "function",    [BY_MODULE] = "module",
+		[BY_KERNEL] = "kernel",       [BY_THREAD] = "thread",    [BY_PROCESS] = "process",
+		[BY_CALL_PATH] = "call path", [BY_INLINED] = "function", [BY_PYTHON] = "function",
 	};
 	return words[view->shaped ? view->options->by : BY_FUNCTION];
 }

@@ -6,6 +6,7 @@
 #include "report/reasons/advice.h"
 #include "report/reasons/notes.h"
 #include "report/text/function_page.h"
+#include "report/text/kernel_table.h"
 #include "report/text/plot_text.h"
 #include "report/text/python_table.h"
 #include "report/text/report_account.h"
@@ -118,6 +119,8 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 		error = report_groups(view, stream);
 	else if (!error && !apart)
 		error = python ? report_python(view, stream) : report_functions(view, stream);
+	if (!error && !apart)
+		error = report_kernels(view, stream);
 	if (!error && (options->by == BY_WAIT || options->by == BY_THREAD))
 		error = report_regions(view, stream);
 	if (!error && hint)

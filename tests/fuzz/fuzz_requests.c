@@ -245,7 +245,7 @@ static void restart_thread(struct target *target, int index)
 {
 	if (target->slot_of[index].tid)
 		target_remove_thread(target, index);
-	target_add_thread(target, index, "again", 0);
+	target_add_thread(target, index, "again", 0, 0);
 }
 
 static void operate(struct target *target, struct input *input)
@@ -313,7 +313,7 @@ static struct target *open_target(const uint8_t *code, size_t n, int n_arenas, u
 	open_arenas(target, n_arenas, arena_size);
 	requests_init(target);
 	for (int i = 1; i <= THREADS; i++)
-		target_add_thread(target, i, "thread", 0);
+		target_add_thread(target, i, "thread", 0, 0);
 	return target;
 }
 

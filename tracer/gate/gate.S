@@ -19,6 +19,10 @@
  *                  _EXTRA and _BACK; changes no register and no flag
  *   gate_allocation an allocator begins: G_ALLOCATION, G_ALLOCATION_BACK, rax in KEPT_RAX;
  *                  changes no register and no flag
+ *   gate_kernel_enter  a kernel's function begins: G_KERNEL_NUMBER, G_KERNEL_BACK, rax in KEPT_RAX
+ *   gate_kernel_return, gate_kernel_jump
+ *                  before what may lead out of a kernel: G_KERNEL_BACK; these three change no
+ *                  register and no flag
  *   gate_allocated as gate_return, but the return may be an allocator's
  *
  * The parts stand below in the order of their addresses: the gate is copied as one piece, from
@@ -66,6 +70,7 @@
 	KNOWN gate_miss, gate_indirect, gate_collide, gate_return, gate_syscall, gate_record
 	KNOWN gate_call_number, gate_call_result
 	KNOWN gate_allocation, gate_allocated
+	KNOWN gate_kernel_enter, gate_kernel_return, gate_kernel_jump
 	KNOWN gate_do_syscall, gate_after_syscall, gate_do_action, gate_after_action
 	KNOWN gate_do_timer, gate_after_timer, gate_do_change, gate_after_change
 	KNOWN gate_peek_clone, gate_peek_path, gate_wait_begin, gate_wait_end, gate_record_more
@@ -74,6 +79,7 @@ gate_begin:
 #include "tracer/gate/gate_syscalls.inc.S"
 #include "tracer/gate/gate_transfers.inc.S"
 #include "tracer/gate/gate_request.inc.S"
+#include "tracer/gate/gate_kernels.inc.S"
 #include "tracer/gate/gate_allocations.inc.S"
 #include "tracer/gate/gate_records.inc.S"
 #include "tracer/gate/gate_windows.inc.S"

@@ -7,7 +7,8 @@ extern const char gate_begin[], gate_end[];
 
 /* Entries, which gate.S describes */
 extern const char gate_miss[], gate_indirect[], gate_collide[], gate_return[], gate_syscall[],
-	gate_record[], gate_allocation[], gate_allocated[], gate_call_number[], gate_call_result[];
+	gate_record[], gate_allocation[], gate_allocated[], gate_call_number[], gate_call_result[],
+	gate_kernel_enter[], gate_kernel_return[], gate_kernel_jump[];
 
 /* The program's system calls: of each kind the instruction, and what stands behind it */
 extern const char gate_do_syscall[], gate_after_syscall[], gate_do_action[], gate_after_action[],

@@ -191,6 +191,17 @@
 /* What comes back without having been asked for, as a child does from its parent's clone */
 #define CALL_NOBODY (SLOT_CALLS + (SLOT_N_CALLS - 1) * 64 + CALL_ROW_CELL)
 
+/* Kernels (docs/kernels.md).  Before what may lead out of a kernel, code compares the stack pointer
+ * with the limit, and asks where it is as high. */
+#define G_KERNEL_LIMIT 0x3000    /* u64: as high a stack pointer is asked about; ~0: none */
+#define G_KERNEL_ARMED 0x3008    /* u64: 0 where the limit is ~0 */
+#define G_KERNEL_BACK 0x3010     /* cache address behind the question */
+#define G_KERNEL_NUMBER 0x3018   /* u32: the kernel whose function begins */
+#define G_KERNEL_WORKS 0x301c    /* u32: the thread works for a kernel */
+#define G_AT_KERNEL_ENTER 0x3020 /* three more of the gate's entries */
+#define G_AT_KERNEL_RETURN 0x3028
+#define G_AT_KERNEL_JUMP 0x3030
+
 /* Some chunks are bursts: all accesses that have a check are recorded, of whatever class, and
  * windows leave none out.  So it is known how the accesses of an instruction follow each other. */
 #define G_TRACE_SAMPLED 0x2400 /* G_TRACE_MASKS and G_TRACE_KEEP of the other chunks */
@@ -236,6 +247,9 @@
 /* put there by the tracer: the thread has run unchecked code until here; address: the number of the
  * window that begins */
 #define ALLOCATION_GAP 7
+/* put there by the tracer: address: whose the accesses are from now on, the row of a thread or the
+ * number of a share (profile/profile_kernels.h) */
+#define ALLOCATION_SHARE 8
 
 /* What the gate is told of an allocator, above the function's number. */
 #define ALLOCATION_TWO 0x100 /* so many arguments are recorded */
@@ -293,6 +307,10 @@
 #define REQ_SYSCALL 3  /* arg: system call number; arguments in the save area */
 #define REQ_RETURN 4   /* arg: program counter returned to */
 #define REQ_ATTEND 5   /* behind a system call: held signals are to be delivered */
+/* Behind these the thread goes on at G_KERNEL_BACK (tracer/kernel): */
+#define REQ_KERNEL_ENTER 6  /* arg: number of the kernel whose function begins */
+#define REQ_KERNEL_RETURN 7 /* before a return, */
+#define REQ_KERNEL_JUMP 8   /* a jump or a call that may lead out of a kernel */
 
 /* The key of a pc in the hash table: the pc for jumps and calls, with this bit for returns. */
 #define RETURN_KEY_BIT 63

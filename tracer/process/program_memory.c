@@ -299,16 +299,40 @@ bool program_memory_is_own(void *context, uint64_t pc)
 	return !profile_is_system_module(slash ? slash + 1 : region->file->path);
 }
 
+const struct module_file *program_memory_file(struct program_memory *memory, uint64_t pc,
+					      uint64_t *vaddr)
+{
+	const struct memory_region *region = region_with_file(memory, pc);
+	if (!region || !region->file || !region->file->has_file)
+		return NULL;
+	*vaddr = module_file_vaddr(region->file, region->file_offset + (pc - region->start));
+	return region->file;
+}
+
 int program_memory_allocator(void *context, uint64_t pc)
 {
 	struct program_memory *memory = context;
-	const struct memory_region *region =
-		memory->allocators ? region_with_file(memory, pc) : NULL;
-	if (!region || !region->file || !region->file->has_file)
-		return -1;
-	return allocator_files_find(memory->allocators, region->file,
-				    module_file_vaddr(region->file,
-						      region->file_offset + (pc - region->start)));
+	uint64_t vaddr;
+	const struct module_file *file =
+		memory->allocators ? program_memory_file(memory, pc, &vaddr) : NULL;
+	return file ? allocator_files_find(memory->allocators, file, vaddr) : -1;
+}
+
+bool program_memory_mapping(void *context, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	const struct program_memory *memory = context;
+	char path[64], line[512];
+	bool found = false, begins = true;
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)memory->pid);
+	FILE *maps = fopen(path, "re");
+	while (!found && maps && fgets(line, sizeof(line), maps)) {
+		found = begins && sscanf(line, "%" SCNx64 "-%" SCNx64, start, end) == 2 &&
+			address >= *start && address < *end;
+		begins = strchr(line, '\n') != NULL; /* long paths come in pieces */
+	}
+	if (maps)
+		fclose(maps);
+	return found;
 }
 
 int program_memory_mark(void *context, uint64_t pc)

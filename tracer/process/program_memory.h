@@ -41,6 +41,7 @@ struct program_memory {
 	uint8_t *code_units;                /* not owned: P_CODE_UNITS, or NULL */
 	struct allocator_files *allocators; /* not owned; or NULL: nobody asks for them */
 	struct marks *marks;                /* not owned; or NULL */
+	struct kernel_files *kernels;       /* not owned; tracer/kernel/kernel_files.h, or NULL */
 	bool lacks_descriptor;              /* the regions could not be read for want of one */
 	bool stale; /* executable regions may have changed: to be read again */
 };
@@ -84,3 +85,10 @@ int program_memory_mark(void *context, uint64_t pc);
 
 /* Where the first file that has it has that function in memory; 0: it is in none. */
 uint64_t program_memory_find_mark(struct program_memory *memory, enum mark mark);
+
+/* The file that has the code at pc, and where; NULL: none has. */
+const struct module_file *program_memory_file(struct program_memory *memory, uint64_t pc,
+					      uint64_t *vaddr);
+/* Where the mapping that holds `address`, of whatever kind, begins and ends now; false: there is
+ * none.  context: struct program_memory. */
+bool program_memory_mapping(void *context, uint64_t address, uint64_t *start, uint64_t *end);

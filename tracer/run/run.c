@@ -1,6 +1,7 @@
 /* The steps of `rfprof PROGRAM` in their order, from the choice of sources to a complete profile.
  */
 #include "tracer/run/run.h"
+#include "tracer/kernel/kernel_files.h"
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -345,6 +346,8 @@ static struct rf_error *prepare(struct run *run)
 	}
 	run->kept = run->options->no_cache ? NULL : kept_store_create();
 	error = run_log_open(&run->log, run->options->log_path, run->options->quiet, run->profile);
+	if (!error && run->options->traffic.kernels)
+		error = kernel_files_check(run->options->traffic.kernels);
 	if (!error && !run->options->pid) /* else it was found */
 		error = program_find(run->options->argv[0], &run->path);
 	return error;

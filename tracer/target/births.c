@@ -16,8 +16,8 @@
 
 /* A child whose parent's event has come: how it starts. */
 struct birth {
-	pid_t child, parent_tgid;
-	struct target *target; /* the parent's */
+	pid_t child, parent_tgid, parent; /* parent: the thread */
+	struct target *target;            /* the parent's */
 	uint64_t sysret; /* where the parent's system call returns to in the cache; 0: native */
 	bool is_thread, is_vfork;
 	bool traces;         /* as its parent */
@@ -117,7 +117,8 @@ static void start_child(struct counted_run *run, struct tracee *tracee, const st
 		thread_name(tracee->tid, name, sizeof(name));
 		pthread_mutex_lock(target->lock);
 		if (birth->is_thread && !target->native)
-			gs = target_add_thread(target, tracee->tid, name, regs.rsp);
+			gs = target_add_thread(target, tracee->tid, name, regs.rsp,
+					       target_slot_index(target, birth->parent));
 		if (gs) {
 			const struct translator *copy = target_copy_at(target, birth->sysret);
 			slots_set_copy(target, target_slot_index(target, tracee->tid),
@@ -161,6 +162,7 @@ void births_on_event(struct counted_run *run, pid_t tid, int event)
 		return;
 	struct birth birth = {.child = (pid_t)child,
 			      .parent_tgid = parent->tgid,
+			      .parent = tid,
 			      .traces = parent->traces};
 	const bool has_regs = ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0;
 	birth.is_thread = is_thread_of(birth.child, parent->tgid);

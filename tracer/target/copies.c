@@ -153,17 +153,15 @@ static void await_allocations(struct target *target, int slot)
 	}
 }
 
-/* How often each instruction of the slot's thread has run with its accesses checked, by the numbers
- * of the register; NULL when memory is short.  What has run is met from now on. */
-static double *checked_executions(struct target *target, int slot)
+/* How often each instruction has run with its accesses checked, by those counters of the first copy
+ * and the numbers of the register; NULL when memory is short.  What has run is met from now on. */
+static double *checked_executions(struct target *target, const uint64_t *counters)
 {
 	struct translator *first = &target->copies[COPY_FIRST];
 	const struct trace_config *config = first->trace;
 	int64_t *of_block = malloc(first->cache.n_blocks * sizeof(*of_block) + 1);
 	double *executions = calloc(config->n_numbers + 1, sizeof(*executions));
-	if (!of_block || !executions ||
-	    !derive_executions(&first->cache, slot_u64(slot_at(target, slot), SLOT_COUNTERS),
-			       of_block)) {
+	if (!of_block || !executions || !derive_executions(&first->cache, counters, of_block)) {
 		free(of_block);
 		free(executions);
 		return NULL;
@@ -182,17 +180,47 @@ static double *checked_executions(struct target *target, int slot)
 	return executions;
 }
 
+/* The same for each row that the slot's thread has counted for: its own, less the shares, and
+ * these.  `rows` has room for all of them.  Returns how many there are; 0 when memory is short. */
+static size_t executions_by_row(struct target *target, int slot, struct drain_executions *rows)
+{
+	const uint64_t *now = slot_u64(slot_at(target, slot), SLOT_COUNTERS);
+	const uint32_t end = target->copies[COPY_FIRST].cache.n_counters;
+	size_t n_banks = 0, n = 0;
+	const struct kernel_bank *banks =
+		target->kernels ? kernel_threads_banks(target->kernels, slot, &n_banks) : NULL;
+	uint64_t *rest = malloc((end + 1) * sizeof(*rest)),
+		 *share = malloc((end + 1) * sizeof(*share));
+	bool ok = rest && share;
+	for (uint32_t i = 0; ok && i < end; i++)
+		rest[i] = now[i];
+	for (size_t b = 0; ok && b <= n_banks; b++) {
+		for (uint32_t i = 0; b < n_banks && i < end; i++)
+			rest[i] -= share[i] = kernel_bank_count(&banks[b], 0, i, now[i]);
+		rows[n].row = b < n_banks ? banks[b].row : target->slot_of[slot].thread;
+		rows[n].items = checked_executions(target, b < n_banks ? share : rest);
+		ok = rows[n].items != NULL;
+		n += ok;
+	}
+	for (; !ok && n; n--)
+		free((void *)rows[n - 1].items);
+	free(rest);
+	free(share);
+	return n;
+}
+
 /* Counting what has run takes time in a large program: then several windows are one for it. */
 static void end_window(struct target *target, int slot)
 {
+	struct drain_executions rows[MOST_KERNELS + 1];
 	const uint64_t start = clock_now_ns();
-	double *executions =
-		start >= target->next_count_ns ? checked_executions(target, slot) : NULL;
-	if (executions)
+	const size_t n = start >= target->next_count_ns ? executions_by_row(target, slot, rows) : 0;
+	if (n)
 		target->next_count_ns = start + COUNT_SHARE * (clock_now_ns() - start);
-	drain_end_window(target->drain, target->sources[slot], executions,
+	drain_end_window(target->drain, target->sources[slot], rows, n,
 			 target->copies[COPY_FIRST].trace->n_numbers);
-	free(executions);
+	for (size_t i = 0; i < n; i++)
+		free((void *)rows[i].items);
 }
 
 void copies_change(struct target *target, int slot, enum copy copy)

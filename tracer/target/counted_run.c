@@ -3,6 +3,7 @@
 #include "tracer/target/counted_run.h"
 
 #include "base/clock.h"
+#include "profile/profile_kernels.h"
 #include "tracer/process/allocators.h"
 #include "tracer/process/stops.h"
 #include "tracer/span/span.h"
@@ -441,8 +442,10 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 	run->main_pid = launch->pid;
 	struct rf_error *error =
 		run->traffic.trace ? drain_create(&run->traffic, run->profile, &run->drain) : NULL;
-	/* code that is kept knows nothing of functions that are waited for */
-	if (!run->span || !span_is_by_function(run->span))
+	if (!error && run->traffic.kernels)
+		error = kernel_files_create(run->traffic.kernels, run->profile, &run->kernels);
+	/* what is kept looks out neither for kernels nor for functions that a span begins with */
+	if (!run->kernels && (!run->span || !span_is_by_function(run->span)))
 		run->stock = stock_create(run->traffic.kept, run->profile);
 	const double native_s = run->traffic.native_s;
 	if (run->drain && run->traffic.slowdown > 1 && (!native_s || native_s > WINDOWS_FROM_S))
@@ -470,6 +473,9 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 	drain_finish(run->drain);
 	if (run->span)
 		span_drop_empty(run->profile);
+	if (run->kernels)
+		kernel_files_note_unread(run->kernels, run->profile);
+	profile_settle_kernels(run->profile);
 	*status = run->status;
 	return error;
 }
@@ -503,6 +509,7 @@ void counted_run_destroy(struct counted_run *run)
 	if (run->stock)
 		stock_save(run->stock);
 	stock_destroy(run->stock);
+	kernel_files_destroy(run->kernels);
 	module_files_destroy(run->files);
 	pthread_mutex_destroy(&run->lock);
 	for (size_t i = 0; i < run->n_let_go; i++)

@@ -212,6 +212,42 @@ static void end_slice(struct target *target, int index, struct slice_rows rows)
 	note_loss(target, error ?: slices_end(&target->span->slices, rows, target->profile));
 }
 
+/* What has been counted for a row, in that copy. */
+static struct rf_error *collect_row(struct target *target, enum copy copy, const uint64_t *counters,
+				    uint32_t row)
+{
+	return collect_blocks(target, copy, counters, row)
+		       ?: collect_units(target->profile, &target->copies[copy].cache, counters,
+					row);
+}
+
+/* The same of a thread that has worked for kernels: what it did for each is a row of its own, and
+ * is taken off the rest. */
+static struct rf_error *collect_shares(struct target *target, enum copy copy,
+				       const uint64_t *counters, int index)
+{
+	const uint32_t end = target->copies[copy].cache.n_counters;
+	const uint32_t first = copy == COPY_PLAIN ? FIRST_PLAIN_COUNTER : 0;
+	/* indexed as the counters are; what lies before `first` is in no block of this copy */
+	uint64_t *rest = calloc(end + 1, sizeof(*rest)), *share = calloc(end + 1, sizeof(*share));
+	size_t n;
+	const struct kernel_bank *banks = kernel_threads_banks(target->kernels, index, &n);
+	struct rf_error *error = rest && share ? NULL : rf_error_no_memory();
+	for (uint32_t i = first; !error && i < end; i++)
+		rest[i] = counters[i];
+	for (size_t b = 0; !error && b < n; b++) {
+		for (uint32_t i = first; i < end; i++) {
+			share[i] = kernel_bank_count(&banks[b], copy, i - first, counters[i]);
+			rest[i] -= share[i];
+		}
+		error = collect_row(target, copy, share, banks[b].row);
+	}
+	error = error ?: collect_row(target, copy, rest, target->slot_of[index].thread);
+	free(rest);
+	free(share);
+	return error;
+}
+
 void counts_collect(struct target *target, int index)
 {
 	uint64_t *counters = slot_u64(slot_at(target, index), SLOT_COUNTERS);
@@ -222,14 +258,17 @@ void counts_collect(struct target *target, int index)
 		const uint32_t first = copy == COPY_PLAIN ? FIRST_PLAIN_COUNTER : 0;
 		if (!cache->n_blocks)
 			continue;
-		note_loss(target,
-			  collect_blocks(target, copy, counters, thread)
-				  ?: collect_units(target->profile, cache, counters, thread)
-				  ?: collect_calls(target, cache, counters, index));
+		note_loss(target, (target->kernels ? collect_shares(target, copy, counters, index)
+						   : collect_row(target, copy, counters, thread))
+					  ?: collect_calls(target, cache, counters, index));
 		memset(counters + first, 0, 8ull * (cache->n_counters - first));
 	}
 	if (target->span)
 		end_slice(target, index, rows);
+	if (target->kernels && kernel_threads_incomplete(target->kernels))
+		profile_set_fact(target->profile, "kernels_incomplete",
+				 "rfprof was out of memory, and work for kernels is missing in "
+				 "theirs");
 }
 
 /* Place, thread and kind of an interruption in one word, 20 bits for the thread's row. */

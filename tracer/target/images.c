@@ -89,7 +89,7 @@ void images_count(struct counted_run *run, struct tracee *tracee)
 	struct rf_error *error =
 		check_process(run, tracee->tid)
 			?: target_create(tracee->tid, run->files, run->profile, run->drain,
-					 run->stock, run->span, &run->lock, &target);
+					 run->kernels, run->stock, run->span, &run->lock, &target);
 	if (error && !is_ending(tracee->tid))
 		images_note_native(run, tracee->tid, error->message);
 	rf_error_destroy(error);

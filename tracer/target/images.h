@@ -24,11 +24,12 @@ struct counted_run {
 	int *let_go; /* pidfds of children that are not traced */
 	size_t n_let_go, cap_let_go;
 	struct traffic_options traffic;
-	struct drain *drain;     /* NULL: accesses are not traced */
-	struct copies_pace pace; /* of code that is only counted */
-	struct windows *windows; /* of the traced code; NULL: all is */
-	struct span *span;       /* that is measured; NULL: all is */
-	struct stock *stock;     /* what its processes translate; NULL: nothing is kept */
+	struct drain *drain;          /* NULL: accesses are not traced */
+	struct copies_pace pace;      /* of code that is only counted */
+	struct windows *windows;      /* of the traced code; NULL: all is */
+	struct kernel_files *kernels; /* that are looked out for; or NULL */
+	struct span *span;            /* that is measured; NULL: all is */
+	struct stock *stock;          /* what its processes translate; NULL: nothing is kept */
 	struct sandbox sandbox;
 	pid_t main_pid;
 	int status;

@@ -65,7 +65,7 @@ static void note_interruption(struct target *target, uint8_t *slot, struct trans
 			      const struct piece *piece, uint64_t cache_pc)
 {
 	struct code_cache *cache = &copy->cache;
-	const uint32_t thread = target->slot_of[slot_number(target, slot)].thread;
+	const uint32_t thread = target_row(target, slot_number(target, slot));
 	const struct code_block *block = &cache->blocks[piece->block];
 	assert(piece->block < cache->n_blocks && piece->orig < block->size);
 	struct interruption cut = {

@@ -140,6 +140,26 @@ static uint64_t answer_transfer(struct target *target, int slot, uint32_t type, 
 	return body;
 }
 
+/* ---- kernels ---- */
+
+/* Accesses that the thread records from now on are those of a share, or its own again. */
+static void answer_kernel(struct target *target, int index, uint32_t type, uint64_t argument)
+{
+	const uint64_t sp = *slot_u64(slot_at(target, index), SAVE_RSP);
+	const struct kernel_counters counters = target_counters(target);
+	if (!target->kernels)
+		return;
+	const uint32_t before = kernel_threads_row(target->kernels, index);
+	if (type == REQ_KERNEL_ENTER)
+		kernel_threads_enter(target->kernels, index, (uint32_t)argument, sp, counters);
+	else
+		kernel_threads_look(target->kernels, index, sp, type == REQ_KERNEL_RETURN,
+				    counters);
+	const uint32_t now = kernel_threads_row(target->kernels, index);
+	if (now != before)
+		drain_set_share(target->drain, target->sources[index], now);
+}
+
 /* ---- all requests ---- */
 
 /* Whether a slot has a request that is not decided yet. */
@@ -152,7 +172,7 @@ static bool asks(const struct target *target, int index)
 
 static bool is_request(uint64_t type)
 {
-	return (uint32_t)type >= REQ_MISS && (uint32_t)type <= REQ_ATTEND;
+	return (uint32_t)type >= REQ_MISS && (uint32_t)type <= REQ_KERNEL_JUMP;
 }
 
 bool requests_decide(struct target *target, int index)
@@ -169,6 +189,11 @@ bool requests_decide(struct target *target, int index)
 	if (type == REQ_ATTEND) { /* still in the gate, it gets the signals that are held for it */
 		target->leaving[index].how = ATTENDED;
 		target->leaving[index].pc = *slot_u64(slot, G_JUMP) = *slot_u64(slot, G_SYSRET);
+		return true;
+	}
+	if (type >= REQ_KERNEL_ENTER) {
+		answer_kernel(target, index, type, argument);
+		*slot_u64(slot, G_JUMP) = *slot_u64(slot, G_KERNEL_BACK);
 		return true;
 	}
 	if (type != REQ_SYSCALL &&

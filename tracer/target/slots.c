@@ -14,6 +14,9 @@ static const struct {
 	{G_AT_RECORD, gate_record},
 	{G_AT_ALLOCATION, gate_allocation},
 	{G_AT_ALLOCATED, gate_allocated},
+	{G_AT_KERNEL_ENTER, gate_kernel_enter},
+	{G_AT_KERNEL_RETURN, gate_kernel_return},
+	{G_AT_KERNEL_JUMP, gate_kernel_jump},
 	{G_AT_CALL_NUMBER, gate_call_number},
 	{G_AT_CALL_RESULT, gate_call_result},
 };

@@ -5,6 +5,8 @@
 #include "profile/profile.h"
 #include "tracer/gate/gate.h"
 #include "tracer/gate/protocol.h"
+#include "tracer/kernel/kernel_files.h"
+#include "tracer/kernel/kernel_threads.h"
 #include "tracer/process/program_memory.h"
 #include "tracer/traffic/drain.h"
 #include "tracer/translate/translate.h"
@@ -103,6 +105,7 @@ struct target {
 	struct drain_source *sources[MAX_SLOTS]; /* of traced threads */
 	uint32_t space;                          /* drain_new_space */
 	struct object_world *world;              /* not owned; or NULL */
+	struct kernel_threads *kernels;          /* or NULL: no kernels are asked for */
 	double untraced;                         /* accesses that could not be traced */
 	bool overwritten;                        /* and is being ended for it (watchdog.c) */
 	bool native;             /* given up: threads leave the cache at their next request */
@@ -161,6 +164,19 @@ static inline uint32_t *target_state(const struct target *target, int index)
 {
 	assert(index > 0 && index < MAX_SLOTS);
 	return (uint32_t *)(target->slots + P_STATES) + index;
+}
+
+/* The counters of both copies that are in use. */
+static inline struct kernel_counters target_counters(const struct target *target)
+{
+	return (struct kernel_counters){{target->copies[COPY_FIRST].cache.n_counters,
+					 target->copies[COPY_PLAIN].cache.n_counters}};
+}
+/* The row that what the slot's thread does now is counted for (kernel_threads_row). */
+static inline uint32_t target_row(const struct target *target, int index)
+{
+	return target->kernels ? kernel_threads_row(target->kernels, index)
+			       : target->slot_of[index].thread;
 }
 
 /* The slot of a thread: its number, or 0, and its thread block, or NULL. */

@@ -58,7 +58,7 @@ static void set_quiet(struct target *target)
 }
 
 uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
-			   uint64_t stack_pointer)
+			   uint64_t stack_pointer, int starter)
 {
 	const int slot = free_slot(target);
 	if (!slot)
@@ -85,6 +85,13 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
 	target->slot_of[slot].changes = target->slot_of[slot].cut_in_call = false;
 	target->slot_of[slot].slice = target->span ? span_slice(target->span) : 0;
 	slots_set_copy(target, slot, COPY_FIRST);
+	if (target->kernels) {
+		kernel_threads_begin(target->kernels, slot, starter, thread,
+				     target_counters(target));
+		if (target_row(target, slot) != thread)
+			drain_set_share(target->drain, target->sources[slot],
+					target_row(target, slot));
+	}
 	(void)rf_array_push(target->tids, target->n_tids, target->cap_tids, tid);
 	target->n_threads++;
 	set_quiet(target);
@@ -95,6 +102,8 @@ static void collect_slot(struct target *target, int index)
 {
 	assert(target->slot_of[index].tid && target->n_threads > 0);
 	counts_collect(target, index);
+	if (target->kernels)
+		kernel_threads_end(target->kernels, index);
 	drain_remove_thread(target->drain, target->sources[index]);
 	target->sources[index] = NULL;
 	*slot_u32(slot_at(target, index), G_CHANGING) = 0;
@@ -140,6 +149,7 @@ void target_destroy(struct target *target)
 		hot_code_deinit(&target->copies[copy].hot);
 		free(target->copies[copy].new_entries);
 	}
+	kernel_threads_destroy(target->kernels);
 	free(target->interruptions);
 	u64_map_deinit(&target->interruption_of_place);
 	free(target->tids);
@@ -150,7 +160,7 @@ static void enter(struct target *target, pid_t tid)
 {
 	struct user_regs_struct regs;
 	ptrace(PTRACE_GETREGS, tid, 0, &regs);
-	uint64_t gs = target_add_thread(target, tid, "", 0);
+	uint64_t gs = target_add_thread(target, tid, "", 0, 0);
 	uint64_t body = target_body(target, target_slot_index(target, tid), regs.rip);
 	if (!body)
 		return;
@@ -217,9 +227,21 @@ static struct target *new_target(pid_t tid, struct profile *profile, struct drai
 	return target;
 }
 
+/* Looks out for kernels; false: memory is short. */
+static bool follow_kernels(struct target *target, struct kernel_files *kernels)
+{
+	target->memory.kernels = kernels;
+	target->kernels = kernel_threads_create(target->profile, target->slots,
+						program_memory_mapping, &target->memory);
+	for (int copy = 0; copy < N_COPIES; copy++)
+		target->copies[copy].source.kernel = kernel_files_at;
+	return target->kernels;
+}
+
 struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
-			       struct drain *drain, struct stock *stock, struct span *span,
-			       pthread_mutex_t *lock, struct target **out)
+			       struct drain *drain, struct kernel_files *kernels,
+			       struct stock *stock, struct span *span, pthread_mutex_t *lock,
+			       struct target **out)
 {
 	struct injection injection;
 	struct target *target = new_target(tid, profile, drain, lock);
@@ -229,6 +251,8 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 					 ?: injection_begin(&injection, tid, &target->memory, true);
 	if (!error) {
 		error = prepare(target, &injection);
+		if (!error && kernels && !follow_kernels(target, kernels))
+			error = rf_error_no_memory();
 		injection_end(&injection);
 	}
 	if (error) {

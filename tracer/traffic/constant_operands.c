@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "insn/decode.h"
 #include "insn/operands.h"
+#include "profile/profile_kernels.h"
 
 /* Of one block. */
 struct constant_operand {
@@ -121,13 +122,15 @@ void constant_operands_each(const struct constant_operands *operands, bool store
 	const struct profile *profile = operands->profile;
 	for (size_t i = 0; i < profile->n_counts; i++) {
 		const struct profile_count *count = &profile->counts[i];
-		if (count->n <= 0 || !operands->wanted(operands->context, count->thread))
+		const struct kernel_share *share = profile_share(profile, count->thread);
+		const uint32_t thread = share ? share->thread : count->thread;
+		if (count->n <= 0 || !operands->wanted(operands->context, thread))
 			continue;
 		for (size_t k = operands->first[count->block];
 		     k < operands->first[count->block + 1]; k++) {
 			const struct constant_operand *item = &operands->items[k];
 			const struct constant_access access = {
-				.thread = count->thread,
+				.thread = thread,
 				.module = profile->blocks[count->block].module,
 				.offset = item->offset,
 				.target = item->target,

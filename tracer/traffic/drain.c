@@ -269,8 +269,15 @@ void drain_add_records(struct drain *drain, struct drain_source *source,
 	pthread_mutex_unlock(&drain->lock);
 }
 
-void drain_end_window(struct drain *drain, struct drain_source *source, const double *executions,
-		      uint32_t n)
+void drain_set_share(struct drain *drain, struct drain_source *source, uint32_t row)
+{
+	const struct trace_record share = {row, ALLOCATION_RECORD(ALLOCATION_SHARE), 0};
+	if (source)
+		drain_add_records(drain, source, &share, 1);
+}
+
+void drain_end_window(struct drain *drain, struct drain_source *source,
+		      const struct drain_executions *executions, size_t n, uint32_t n_numbers)
 {
 	if (!source)
 		return;
@@ -278,10 +285,14 @@ void drain_end_window(struct drain *drain, struct drain_source *source, const do
 	take_rest(drain, source);
 	trace_ring_rewind(&source->ring);
 	branch_watch_pause(&drain->branches, &source->branches);
-	if (executions)
-		accounts_end_window(drain->simulation.accounts, &source->reader.accounts,
-				    executions, n, source->by_chance);
-	source->by_chance |= executions != NULL;
+	for (size_t i = 0; i < n; i++) {
+		struct thread_accounts *of =
+			record_reader_accounts(&source->reader, executions[i].row);
+		if (of)
+			accounts_end_window(drain->simulation.accounts, of, executions[i].items,
+					    n_numbers, source->by_chance);
+	}
+	source->by_chance |= n > 0;
 	source->is_unchecked = true;
 	pthread_mutex_unlock(&drain->lock);
 }

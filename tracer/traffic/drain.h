@@ -44,11 +44,20 @@ void drain_set_stack(struct drain_source *source, uint64_t stack_pointer);
 /* Adds a few records in the place of its thread, which is stopped outside the gate. */
 void drain_add_records(struct drain *drain, struct drain_source *source,
 		       const struct trace_record *records, size_t n);
+/* What its thread, which waits in the gate between two blocks or has not run, accesses from now on
+ * is of that row: its own, or a share (profile_kernels.h). */
+void drain_set_share(struct drain *drain, struct drain_source *source, uint32_t row);
+/* Executions of a thread's instructions while it counted for a row, by their numbers, with checks,
+ * since it began. */
+struct drain_executions {
+	uint32_t row;
+	const double *items;
+};
 /* Its thread, which is stopped outside the gate, goes on without checks.  All that it has recorded
- * is simulated when this returns.  `executions`: of its instructions, by their numbers, with
- * checks, since it began; n of them; NULL: not known, and the window is one with the next. */
-void drain_end_window(struct drain *drain, struct drain_source *source, const double *executions,
-		      uint32_t n);
+ * is simulated when this returns.  `executions`: for each of its rows, n of them, of n_numbers
+ * instructions; none: not known, and the window is one with the next. */
+void drain_end_window(struct drain *drain, struct drain_source *source,
+		      const struct drain_executions *executions, size_t n, uint32_t n_numbers);
 /* And goes on with checks, in the window of time of that number; `by_chance` as in
  * accounts_end_window. */
 void drain_begin_window(struct drain *drain, struct drain_source *source, uint32_t number,

@@ -6,6 +6,7 @@
  * order of execution. */
 #include "tracer/traffic/records.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 
 #include <assert.h>
@@ -24,6 +25,7 @@ void record_reader_init(struct record_reader *reader, struct simulation *simulat
 					 .config = config,
 					 .space = space,
 					 .thread = thread->row,
+					 .row = thread->row,
 					 .accounts = {thread->told},
 					 .shares = thread->row == thread->told,
 					 .chunk = {.space = space, .thread = thread->row},
@@ -33,9 +35,8 @@ void record_reader_init(struct record_reader *reader, struct simulation *simulat
 			   access_filter_suits(&simulation->geometry, !simulation->by_line));
 }
 
-static void end_walks(const struct record_reader *reader)
+static void end_walks(const struct record_reader *reader, const struct thread_accounts *accounts)
 {
-	const struct thread_accounts *accounts = &reader->accounts;
 	for (uint32_t number = 0; number < accounts->n_pages * ACCOUNT_PAGE; number++) {
 		const uint32_t who = thread_accounts_find(accounts, number);
 		if (who != NO_ACCOUNT)
@@ -45,7 +46,12 @@ static void end_walks(const struct record_reader *reader)
 
 void record_reader_deinit(struct record_reader *reader)
 {
-	end_walks(reader);
+	end_walks(reader, &reader->accounts);
+	for (size_t i = 0; i < reader->n_others; i++) {
+		end_walks(reader, &reader->others[i].accounts);
+		thread_accounts_deinit(&reader->others[i].accounts);
+	}
+	free(reader->others);
 	access_filter_end(&reader->filter);
 	if (reader->simulation->running == &reader->filter)
 		reader->simulation->running = NULL;
@@ -322,12 +328,45 @@ static void take_allocation(struct record_reader *reader, const struct trace_rec
 		allocation_record_take(&reader->allocation, &space->calls, reader->thread, record);
 }
 
+static struct row_accounts *other_accounts(struct record_reader *reader, uint32_t row)
+{
+	for (size_t i = 0; i < reader->n_others; i++)
+		if (reader->others[i].row == row)
+			return &reader->others[i];
+	return NULL;
+}
+
+struct thread_accounts *record_reader_accounts(struct record_reader *reader, uint32_t row)
+{
+	struct row_accounts *other = row == reader->row ? NULL : other_accounts(reader, row);
+	return row == reader->row ? &reader->accounts : other ? &other->accounts : NULL;
+}
+
+/* Accesses are those of another row from now on. */
+static void take_share(struct record_reader *reader, uint32_t row)
+{
+	const struct row_accounts new = {.row = row, .accounts = {row}};
+	if (row == reader->row)
+		return;
+	struct row_accounts *other = other_accounts(reader, row);
+	if (!other && rf_array_push(reader->others, reader->n_others, reader->cap_others, new))
+		other = &reader->others[reader->n_others - 1];
+	if (!other) /* they stay those of the row at hand */
+		return;
+	const struct row_accounts before = {reader->row, reader->accounts};
+	reader->row = row;
+	reader->accounts = other->accounts;
+	*other = before;
+}
+
 static void take_record(struct record_reader *reader, const struct trace_record *record)
 {
 	const uint32_t number = record->word & ((1u << TRACE_GROUP_BITS) - 1);
 	const struct trace_group *group = trace_config_group(reader->config, number);
 	if (record->word == ALLOCATION_RECORD(ALLOCATION_GAP))
 		simulation_gap(reader->simulation, record->address);
+	else if (record->word == ALLOCATION_RECORD(ALLOCATION_SHARE))
+		take_share(reader, (uint32_t)record->address);
 	else if (is_allocation_record(record))
 		take_allocation(reader, record);
 	else if (!group || group->form == TRACE_TRANSFER)

@@ -14,7 +14,13 @@ struct record_reader {
 	uint32_t space;
 	struct access_filter filter;
 	struct burst_cache burst_cache;
-	struct thread_accounts accounts;
+	struct thread_accounts accounts; /* those at hand */
+	uint32_t row; /* whose: its own row, or the number of a share (profile_kernels.h) */
+	struct row_accounts {
+		uint32_t row;
+		struct thread_accounts accounts;
+	} * others; /* of the rows that had them at hand before */
+	size_t n_others, cap_others;
 	struct trace_expansion expansion;
 	struct group_lines_cache *lines; /* NULL before the first record of several operands */
 	struct allocation_reader allocation;
@@ -44,6 +50,9 @@ void record_reader_init(struct record_reader *reader, struct simulation *simulat
 			uint32_t space, uint32_t core);
 /* The thread has ended.  Does what was put off of its accesses. */
 void record_reader_deinit(struct record_reader *reader);
+
+/* The accounts of a row, or NULL: it had none at hand. */
+struct thread_accounts *record_reader_accounts(struct record_reader *reader, uint32_t row);
 
 /* Takes a chunk of up to n records, in their order.  `is_burst`: as trace_ring_is_burst said.
  * `stamp`: when it was handed over, in cycles of the time-stamp counter; all of it was recorded

@@ -33,6 +33,7 @@ struct traffic_options {
 	 * windows of time it runs without checks (target/windows.h).  0: all of it is traced. */
 	double slowdown;
 	double native_s;         /* what the program takes natively; 0: not known */
+	const char *kernels;     /* names with commas between them (tracer/kernel), or NULL */
 	bool cache_prefetch;     /* a miss brings the next line, too */
 	struct kept_store *kept; /* of earlier runs, or NULL: nothing is kept */
 };

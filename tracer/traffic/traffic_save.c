@@ -2,6 +2,7 @@
 #include "tracer/traffic/traffic_save.h"
 
 #include "base/array.h"
+#include "profile/profile_kernels.h"
 #include "tracer/objects/objects_save.h"
 #include "tracer/traffic/account_rows.h"
 #include "tracer/traffic/sharing_save.h"
@@ -154,7 +155,11 @@ static struct rf_error *save_objects(struct save *save)
 static double executions_in(void *context, uint32_t thread, uint32_t module, uint64_t offset)
 {
 	const struct save *save = context;
-	return executions_of(save->executions, thread, module, offset);
+	double n = executions_of(save->executions, thread, module, offset);
+	for (uint32_t i = 0; i < save->profile->n_kernel_shares; i++)
+		if (save->profile->kernel_shares[i].thread == thread)
+			n += executions_of(save->executions, KERNEL_SHARES + i, module, offset);
+	return n;
 }
 
 static bool bias_in(void *context, uint32_t space, uint32_t module, uint64_t *bias)

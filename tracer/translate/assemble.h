@@ -93,6 +93,7 @@ void arena_aim(struct arena *arena, uint32_t site, uint32_t destination);
 void emit_branch(struct arena *arena, uint8_t condition, struct label *label);
 #define CONDITION_EQUAL 4
 #define CONDITION_NOT_EQUAL 5
+#define CONDITION_ABOVE 7
 /* An instruction of the program that ends in a rel8 (loop and its like), aimed at the label. */
 void emit_short_transfer(struct arena *arena, const uint8_t *bytes, size_t n, struct label *label);
 void emit_lea_label(struct arena *arena, enum reg reg, struct label *label); /* lea label, %reg */

@@ -213,6 +213,24 @@ static void emit_allocation(struct batch *batch, uint64_t pc)
 	label_bind(arena, &back);
 }
 
+/* ---- kernels ---- */
+
+/* At the head of the block at pc, when a kernel's function begins there. */
+static void emit_kernel_entry(struct batch *batch, uint64_t pc)
+{
+	struct arena *arena = batch->arena;
+	const int kernel = translator_kernel_at(batch->translator, pc);
+	struct label back = {0};
+	if (kernel < 0)
+		return;
+	batch_piece(batch, PIECE_STEP, 0);
+	emit_store_imm32(arena, (uint32_t)kernel, gs_at(G_KERNEL_NUMBER));
+	emit_gs_store(arena, RAX, KEPT_RAX);
+	emit_lea_label(arena, RAX, &back);
+	emit_jump_through(arena, gs_at(G_AT_KERNEL_ENTER));
+	label_bind(arena, &back);
+}
+
 /* ---- all blocks ---- */
 
 /* Whether calls in the batch's arena lead to pc. */
@@ -246,6 +264,7 @@ static void emit_block(struct batch *batch, const struct layout_block *layout)
 		keep_alignment(batch, block->pc);
 	block->inner = (uint32_t)batch->arena->used;
 	block->body = layout->in == OUTSIDE ? block->inner : 0;
+	emit_kernel_entry(batch, items[0].insn.pc);
 	emit_allocation(batch, items[0].insn.pc);
 	struct trace_block trace;
 	trace_begin(batch, &trace, reg == NO_REGISTER ? PIECE_CLEAN : PIECE_LOOP, reg);

@@ -149,7 +149,7 @@ static bool is_open(const struct plan *plan, const struct code_cache *cache,
 		    const struct layout_block *block)
 {
 	const struct decoded *last = last_insn(plan, block);
-	return block->first == 0 ||
+	return block->first == 0 || plan->items[block->first].is_kernel ||
 	       code_cache_find(cache, &cache->links_to, plan->items[block->first].insn.pc) !=
 		       NOT_THERE ||
 	       (block->n <= MAX_PLT_INSNS && last->flow == FLOW_JUMP_INDIRECT &&

@@ -149,8 +149,10 @@ static struct rf_error *add_run(struct plan *plan, struct translator *translator
 			break;
 		struct planned *item = &plan->items[plan->n_items - 1];
 		item->leader = leader;
+		item->is_kernel = translator_kernel_at(translator, pc) >= 0;
 		pc += item->insn.length;
-		leader = item->insn.flow != FLOW_NEXT || (length + 1) % MAX_BLOCK_INSNS == 0;
+		leader = item->insn.flow != FLOW_NEXT || (length + 1) % MAX_BLOCK_INSNS == 0 ||
+			 translator_kernel_at(translator, pc) >= 0;
 		const uint8_t flow = item->insn.flow;
 		if (flow == FLOW_JUMP || flow == FLOW_BRANCH || flow == FLOW_LOOP ||
 		    flow == FLOW_XBEGIN)

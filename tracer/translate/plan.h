@@ -13,6 +13,7 @@ struct planned {
 	struct decoded insn;
 	bool leader;      /* a block begins here */
 	bool loop_head;   /* target of a backward branch */
+	bool is_kernel;   /* a kernel's function begins here: whatever comes here is seen */
 	bool last_of_run; /* the next instruction in memory is not the next in the plan */
 	uint8_t dead;     /* enum dead_flags: may be changed just before it */
 	bool keeps_flags; /* a return behind what restores the status flags: they matter where it

@@ -68,12 +68,53 @@ static void emit_late_count(struct batch *batch, enum piece_kind kind, enum reg 
 	batch_piece(batch, kind, orig);
 }
 
+/* ---- what may lead out of a kernel (tracer/kernel) ----
+ *
+ * All that the block counts is counted before, so that what is behind belongs to nothing of it. */
+
+/* Before a return: rdi is free, and so are the flags. */
+static void emit_kernel_check(struct batch *batch, uint16_t orig)
+{
+	struct arena *arena = batch->arena;
+	struct label on = {0};
+	if (!batch->translator->source.kernel)
+		return;
+	emit_compare_with(arena, RSP, gs_at(G_KERNEL_LIMIT));
+	emit_branch(arena, CONDITION_ABOVE, &on);
+	batch_piece(batch, PIECE_STEP, orig);
+	emit_lea_label(arena, RDI, &on);
+	emit_gs_store(arena, RDI, G_KERNEL_BACK);
+	emit_jump_through(arena, gs_at(G_AT_KERNEL_RETURN));
+	label_bind(arena, &on);
+	batch_piece(batch, PIECE_RETURN, orig);
+}
+
+/* The same where rax is free alone, and rcx holds the target; `entry`: of the gate. */
+static void emit_kernel_check_in_rax(struct batch *batch, uint32_t entry, uint16_t orig)
+{
+	struct arena *arena = batch->arena;
+	struct label on = {0};
+	if (!batch->translator->source.kernel)
+		return;
+	emit_lea(arena, RAX, mem_at(RCX, 0));
+	emit_gs_load(arena, RCX, G_KERNEL_ARMED);
+	emit_jrcxz(arena, &on);
+	batch_piece(batch, PIECE_STEP, orig);
+	emit_lea_label(arena, RCX, &on);
+	emit_gs_store(arena, RCX, G_KERNEL_BACK);
+	emit_jump_through(arena, gs_at(entry));
+	label_bind(arena, &on);
+	batch_piece(batch, PIECE_RESTART, orig);
+	emit_lea(arena, RCX, mem_at(RAX, 0));
+}
+
 static void emit_target_in_rcx(struct batch *batch, const struct decoded *insn, uint16_t orig)
 {
 	emit_gs_store(batch->arena, RCX, G_SPILL_RCX);
 	emit_gs_store(batch->arena, RAX, G_SPILL_RAX);
 	emit_load_operand(batch, insn, orig);
 	emit_late_count(batch, PIECE_RESTART, RAX, orig);
+	emit_kernel_check_in_rax(batch, G_AT_KERNEL_JUMP, orig);
 }
 
 static void emit_table_jump(const struct batch *batch)
@@ -93,6 +134,7 @@ static void emit_return_as_jump(struct batch *batch, const struct decoded *insn,
 	batch_piece(batch, PIECE_RESTART, orig);
 	emit_load(arena, RCX, mem_at(RSP, 0));
 	emit_late_count(batch, PIECE_RESTART, RAX, orig);
+	emit_kernel_check_in_rax(batch, G_AT_KERNEL_RETURN, orig);
 	emit_lea(arena, RSP, mem_at(RSP, 8 + insn->pop_bytes));
 	batch_piece(batch, PIECE_STEP, orig);
 	emit_table_jump(batch);
@@ -112,6 +154,7 @@ static void emit_return(struct batch *batch, const struct planned *item, uint16_
 	}
 	emit_gs_store(arena, RDI, G_SPILL_RDI);
 	emit_late_count(batch, PIECE_RETURN, RDI, orig);
+	emit_kernel_check(batch, orig);
 	emit_load_16(arena, RDI, mem_at(RSP, 0));
 	emit_push(arena, gs_indexed(RDI, SLOT_RETURNS + translator_tables(batch->translator)));
 	batch_piece(batch, PIECE_STEP, orig);

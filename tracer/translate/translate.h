@@ -22,6 +22,9 @@ struct code_source {
 	bool (*is_own)(void *context, uint64_t pc);
 	/* The allocator (tracer/process/allocators.h) that begins at pc, or -1. */
 	int (*allocator)(void *context, uint64_t pc);
+	/* The kernel (tracer/kernel) whose function begins at pc, or -1.  NULL: there are none, and
+	 * nothing looks out for them. */
+	int (*kernel)(void *context, uint64_t pc);
 };
 
 struct trace_config;
@@ -88,6 +91,12 @@ static inline uint32_t translator_first_stub(const struct translator *translator
 static inline bool translator_notes_allocators(const struct translator *translator)
 {
 	return translator->trace || translator->is_plain;
+}
+
+static inline int translator_kernel_at(const struct translator *translator, uint64_t pc)
+{
+	const struct code_source *source = &translator->source;
+	return source->kernel ? source->kernel(source->context, pc) : -1;
 }
 
 /* The stub of that number in a request, or NULL: it is none of this translator's. */

@@ -1,0 +1,134 @@
+/* Sums of kernels: of counted work by the rows of --by=kernel, of time by stacks. */
+#include "report/rows/kernel_sums.h"
+
+#include "base/array.h"
+#include "report/model/model_samples.h"
+#include "report/rows/grouping.h"
+#include "report/rows/kernel_samples.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static double sure(double bytes)
+{
+	return bytes > 0 && isfinite(bytes) ? bytes : 0;
+}
+
+static void take_row(const struct model_function *row, bool traced, struct profile_kernel_sum *sum)
+{
+	const struct model_traffic *traffic = row->traffic;
+	sum->flop = row->tally.flop;
+	sum->load_bytes = row->tally.load_bytes;
+	sum->store_bytes = row->tally.store_bytes;
+	sum->instructions = row->tally.instructions;
+	sum->running_ns = row->time_ns;
+	sum->samples = row->n_samples;
+	sum->traced = traced;
+	if (!traced || !traffic)
+		return;
+	const struct model_estimate *read = &traffic->bytes.mem[DIRECTION_READ],
+				    *written = &traffic->bytes.mem[DIRECTION_WRITE];
+	sum->mem_read = sure(read->bytes);
+	sum->mem_read_halfwidth = sure(read->halfwidth);
+	sum->mem_write = sure(written->bytes);
+	sum->mem_write_halfwidth = sure(written->halfwidth);
+}
+
+static void take_rows(const struct profile *profile, const struct model *model,
+		      const struct model_groups *groups, struct profile_kernel_sum *sums)
+{
+	for (size_t i = 0; i < model->n_functions; i++)
+		for (size_t k = 0; k < profile->n_kernels; k++)
+			if (model->functions[i].row == groups->by_owner[k + 1] &&
+			    !model->functions[i].uncounted_part)
+				take_row(&model->functions[i], model->traced, &sums[k]);
+}
+
+/* ---- the time of calls ---- */
+
+/* [kernel * n_threads + thread]: a thread of the timed run whose twin called it, or that was seen
+ * in it; NULL: no memory. */
+static bool *find_callers(const struct profile *profile, const uint32_t *twins,
+			  const uint32_t *frames)
+{
+	bool *calls = calloc(profile->n_kernels * profile->n_threads + 1, sizeof(*calls));
+	for (size_t i = 0; calls && i < profile->n_kernel_callers; i++) {
+		const struct profile_kernel_caller *caller = &profile->kernel_callers[i];
+		const uint32_t twin = twins[caller->thread];
+		if (twin != PROFILE_NONE)
+			calls[caller->kernel * profile->n_threads + twin] = true;
+	}
+	for (size_t i = 0; calls && i < profile->n_samples; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		const uint32_t kernel = sample->frame == PROFILE_NONE ? 0 : frames[sample->frame];
+		if (kernel)
+			calls[(kernel - 1) * profile->n_threads + sample->thread] = true;
+	}
+	return calls;
+}
+
+/* What threads that call kernels ran and waited in them. */
+static bool add_times(const struct profile *profile, const struct model *plain,
+		      const uint32_t *of_sample, struct profile_kernel_sum *sums)
+{
+	uint32_t *frames = kernel_frames(profile);
+	bool *calls = frames ? find_callers(profile, plain->twin_of_thread, frames) : NULL;
+	double *squares = calloc(profile->n_kernels + 1, sizeof(*squares));
+	const bool ok = calls && squares;
+	for (size_t i = 0; ok && i < profile->n_samples; i++) {
+		const uint32_t thread = profile->samples[i].thread, kernel = of_sample[i];
+		const double s = (double)plain->sample_ns[i] * 1e-9;
+		if (!kernel || !calls[(kernel - 1) * profile->n_threads + thread])
+			continue;
+		sums[kernel - 1].calls_ns += plain->sample_ns[i];
+		squares[kernel - 1] += s * s;
+	}
+	for (size_t i = 0; ok && i < profile->n_waits; i++) {
+		const struct profile_wait *wait = &profile->waits[i];
+		const uint32_t kernel = wait->frame == PROFILE_NONE ? 0 : frames[wait->frame];
+		if (kernel)
+			sums[kernel - 1].calls_ns += wait->time_ns;
+	}
+	/* as of a function's time (model_samples.h): the sum of samples of a Poisson process */
+	for (size_t k = 0; ok && k < profile->n_kernels; k++)
+		sums[k].halfwidth_s = 1.96 * sqrt(squares[k]);
+	free(frames);
+	free(calls);
+	free(squares);
+	return ok;
+}
+
+static struct rf_error *fill(const struct profile *profile, struct profile_kernel_sum *sums)
+{
+	struct model plain = {0}, model = {0};
+	struct model_groups groups = {0};
+	const struct report_options options = {.by = BY_KERNEL};
+	const struct report_view view = {.profile = profile, .model = &plain, .options = &options};
+	const struct model_choice choice = {.groups = &groups};
+	struct rf_error *error = model_build(profile, &plain) ?: grouping_create(&view, &groups)
+							       ?: model_build_as(profile, &choice,
+										 &model);
+	if (!error)
+		take_rows(profile, &model, &groups, sums);
+	if (!error && !add_times(profile, &plain, groups.kernel_of_sample, sums))
+		error = rf_error_no_memory();
+	model_deinit(&model);
+	grouping_destroy(&groups);
+	model_deinit(&plain);
+	return error;
+}
+
+struct rf_error *kernel_sums(struct profile *profile)
+{
+	struct profile_kernel_sum *sums = calloc(profile->n_kernels + 1, sizeof(*sums));
+	struct rf_error *error = sums ? NULL : rf_error_no_memory();
+	if (!error && profile->n_kernels)
+		error = fill(profile, sums);
+	for (uint32_t k = 0; !error && k < profile->n_kernels; k++) {
+		sums[k].kernel = k;
+		error = rf_array_add(profile->kernel_sums, profile->n_kernel_sums,
+				     profile->cap_kernel_sums, sums[k]);
+	}
+	free(sums);
+	return error;
+}

@@ -1,0 +1,56 @@
+/* Prints what calls of kernels did. */
+#include "report/text/kernel_table.h"
+
+#include "base/text.h"
+#include "report/text/cells.h"
+#include "report/text/text_table.h"
+
+enum { NAME, CALLS, THREADS, TIME, PER_CALL, SPEED, FLOP, LOADED, READ, WRITTEN, N_COLUMNS };
+
+static void put_row(const struct profile *profile, const struct profile_kernel_sum *sum,
+		    struct text_table *table)
+{
+	const struct profile_kernel *kernel = &profile->kernels[sum->kernel];
+	const double calls = kernel->calls ? (double)kernel->calls : 1;
+	const double time_s = (double)sum->calls_ns * 1e-9;
+	char cell[64];
+	text_table_row(table);
+	text_table_text(table, NAME, kernel->name);
+	text_table_put(table, CALLS, STYLE_PLAIN, "%llu", (unsigned long long)kernel->calls);
+	if (!kernel->calls)
+		return;
+	text_table_put(table, THREADS, STYLE_PLAIN, "%u", kernel->threads);
+	if (sum->samples && time_s > 0) {
+		text_table_put(table, TIME, STYLE_PLAIN, "%s ± %s s", REPORT_NUMBER(time_s),
+			       REPORT_NUMBER(sum->halfwidth_s));
+		text_table_put(table, PER_CALL, STYLE_PLAIN, "%s s", REPORT_NUMBER(time_s / calls));
+		text_table_text(table, SPEED, REPORT_NUMBER((double)sum->flop / time_s * 1e-9));
+	}
+	text_table_text(table, FLOP, REPORT_NUMBER((double)sum->flop / calls));
+	text_table_text(table, LOADED,
+			report_put_bytes(cell,
+					 ((double)sum->load_bytes + (double)sum->store_bytes) /
+						 calls));
+	if (!sum->traced)
+		return;
+	text_table_text(table, READ, report_put_bytes(cell, sum->mem_read / calls));
+	text_table_text(table, WRITTEN, report_put_bytes(cell, sum->mem_write / calls));
+}
+
+struct rf_error *report_kernels(const struct report_view *view, FILE *stream)
+{
+	static const struct text_column columns[N_COLUMNS] = {
+		[NAME] = {"kernel", false},       [CALLS] = {"calls", true},
+		[THREADS] = {"threads", true, 1}, [TIME] = {"time", true},
+		[PER_CALL] = {"a call", true},    [SPEED] = {"Gflop/s", true},
+		[FLOP] = {"flop/call", true},     [LOADED] = {"LS/call", true, 2},
+		[READ] = {"read/call", true},     [WRITTEN] = {"written/call", true}};
+	const struct profile *profile = view->profile;
+	if (!profile->n_kernel_sums)
+		return NULL;
+	struct text_table table = TEXT_TABLE(view->terminal, columns, NAME, 16);
+	for (size_t i = 0; i < profile->n_kernel_sums; i++)
+		put_row(profile, &profile->kernel_sums[i], &table);
+	fputc('\n', stream);
+	return text_table_end(&table, stream);
+}

@@ -20,6 +20,8 @@ command_fn diff_command;
 command_fn join_command;
 /* words: none.  Warnings and progress go to standard error. */
 command_fn machine_command;
+/* words: parameters, then the command.  *status: exit 1 where a program has failed at a point. */
+command_fn sweep_command;
 /* words: none.  *status: exit 0 where `rfprof PROGRAM` can make a full profile here, else 1. */
 command_fn doctor_command;
 /* words: none. */

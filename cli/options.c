@@ -9,6 +9,7 @@
 #define RUN (1u << COMMAND_run)
 #define REPORT (1u << COMMAND_report)
 #define MACHINE (1u << COMMAND_machine)
+#define SWEEP (1u << COMMAND_sweep)
 #define DIFF (1u << COMMAND_diff)
 #define JOIN (1u << COMMAND_join)
 #define DOCTOR (1u << COMMAND_doctor)

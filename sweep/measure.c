@@ -1,0 +1,112 @@
+/* Has rfprof measure a command, and takes its profile. */
+#include "sweep/measure.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MOST_OPTIONS 12
+
+extern char **environ;
+
+/* `texts` are freed by the caller. */
+static char **arguments_of(const struct measure_options *options, char *const *command, bool traced,
+			   const char *save, char *texts[MOST_OPTIONS])
+{
+	const struct {
+		const char *format, *value;
+	} all[] = {{"--quiet%s", ""},
+		   {"--keep-roofs%s", ""},
+		   {"--no-source%s", ""},
+		   {"--output=%s", "/dev/null"},
+		   {"--save=%s", save},
+		   {"--kernel=%s", options->kernels},
+		   {"--cache=%s", options->cache},
+		   {"--cache-sample=%s", options->cache_sample},
+		   {"--slowdown=%s", options->slowdown},
+		   {"--traffic=%s", traced ? NULL : "none"}};
+	size_t n = 1, n_words = 0;
+	while (command[n_words])
+		n_words++;
+	char **arguments = calloc(n_words + MOST_OPTIONS + 2, sizeof(*arguments));
+	bool ok = arguments != NULL;
+	if (ok)
+		arguments[0] = (char *)"rfprof";
+	for (size_t i = 0; ok && i < sizeof(all) / sizeof(*all); i++) {
+		if (!all[i].value)
+			continue;
+		if (asprintf(&texts[i], all[i].format, all[i].value) < 0)
+			texts[i] = NULL;
+		ok = texts[i] != NULL;
+		arguments[n++] = texts[i];
+	}
+	if (!ok) {
+		free(arguments);
+		return NULL;
+	}
+	memcpy(&arguments[n], command, n_words * sizeof(*command));
+	return arguments;
+}
+
+static struct rf_error *spawn_and_wait(char **arguments, int *status)
+{
+	posix_spawn_file_actions_t actions;
+	pid_t pid;
+	int errnum = posix_spawn_file_actions_init(&actions);
+	if (errnum)
+		return rf_error_no_memory();
+	errnum = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+			 ?: posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+			 ?: posix_spawn(&pid, "/proc/self/exe", &actions, NULL, arguments, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (errnum)
+		return rf_error_errno(RF_EACCESS, errnum, NULL, "cannot start rfprof");
+	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+		;
+	return NULL;
+}
+
+static struct rf_error *run(const struct measure_options *options, char *const *command,
+			    bool traced, const char *save, int *status)
+{
+	char *texts[MOST_OPTIONS] = {NULL};
+	char **arguments = arguments_of(options, command, traced, save, texts);
+	struct rf_error *error =
+		arguments ? spawn_and_wait(arguments, status) : rf_error_no_memory();
+	for (size_t i = 0; i < MOST_OPTIONS; i++)
+		free(texts[i]);
+	free(arguments);
+	return error;
+}
+
+struct rf_error *measure(const struct measure_options *options, char *const *command, bool traced,
+			 int *status, struct profile **out)
+{
+	const char *temporary = getenv("TMPDIR");
+	char *directory, *path = NULL;
+	*out = NULL;
+	if (asprintf(&directory, "%s/rfprof-sweep-XXXXXX", temporary ? temporary : "/tmp") < 0)
+		return rf_error_no_memory();
+	if (!mkdtemp(directory)) {
+		struct rf_error *error = rf_error_errno(RF_EACCESS, errno, "set TMPDIR",
+							"cannot make %s", directory);
+		free(directory);
+		return error;
+	}
+	struct rf_error *error = asprintf(&path, "%s/point.rfp", directory) < 0
+					 ? rf_error_no_memory()
+					 : run(options, command, traced, path, status);
+	if (!error && *status == 0)
+		error = profile_load_parts(path, PROFILE_SUMS, out);
+	if (path)
+		unlink(path);
+	rmdir(directory);
+	free(path);
+	free(directory);
+	return error;
+}

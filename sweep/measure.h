@@ -1,0 +1,17 @@
+/* One repeat of a point: rfprof runs the program once more, in a process of its own. */
+#pragma once
+
+#include "profile/profile.h"
+
+/* How each repeat is measured. */
+struct measure_options {
+	const char *kernels;                 /* of --kernel */
+	const char *cache;                   /* of --cache, or NULL */
+	const char *cache_sample, *slowdown; /* the same */
+};
+
+/* Runs `rfprof` with these options for a command, whose standard output goes nowhere; `traced`:
+ * with its memory traffic.  *out: the profile, to be destroyed; NULL where the program failed or
+ * was interrupted, *status says how (a wait status). */
+struct rf_error *measure(const struct measure_options *options, char *const *command, bool traced,
+			 int *status, struct profile **out);

@@ -1,0 +1,309 @@
+/* Chooses what is measured next, and sums up what was measured. */
+#include "sweep/sweep.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/progress.h"
+#include "sweep/identity.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* ---- the points ---- */
+
+/* As --kernel reads them: a comma within brackets is a name's own. */
+static char **split_kernels(const char *list)
+{
+	char **names = calloc(strlen(list) + 2, sizeof(*names));
+	size_t n = 0;
+	int depth = 0;
+	for (const char *from = list, *c = list; names; c++) {
+		depth += (*c == '(' || *c == '<') - (*c == ')' || *c == '>');
+		if (*c && (*c != ',' || depth > 0))
+			continue;
+		names[n++] = strndup(from, (size_t)(c - from));
+		from = c + 1;
+		if (!*c)
+			break;
+	}
+	return names;
+}
+
+static struct rf_error *init_point(struct sweep *sweep, size_t i)
+{
+	const struct measure_options *measure = &sweep->options->measure;
+	const char *const options[] = {measure->kernels, measure->cache ? measure->cache : "",
+				       measure->cache_sample ? measure->cache_sample : "",
+				       measure->slowdown ? measure->slowdown : "", NULL};
+	struct sweep_point *point = &sweep->points[i];
+	point->command = space_command(&sweep->space, i);
+	if (point->command)
+		point->identity = identity_of(point->command, sweep->options->environment, options);
+	return point->identity ? NULL : rf_error_no_memory();
+}
+
+struct rf_error *sweep_init(struct sweep *sweep, const struct sweep_options *options,
+			    const char **words)
+{
+	*sweep = (struct sweep){.options = options};
+	struct rf_error *error = space_init(&sweep->space, words);
+	if (error)
+		return error;
+	sweep->kernels = split_kernels(options->measure.kernels);
+	sweep->points = calloc(sweep->space.n_points, sizeof(*sweep->points));
+	if (!sweep->kernels || !sweep->points)
+		return rf_error_no_memory();
+	for (size_t i = 0; !error && i < sweep->space.n_points; i++)
+		error = init_point(sweep, i);
+	return error;
+}
+
+void sweep_deinit(struct sweep *sweep)
+{
+	for (size_t i = 0; sweep->points && i < sweep->space.n_points; i++) {
+		space_free_command(sweep->points[i].command);
+		free(sweep->points[i].identity);
+	}
+	free(sweep->points);
+	space_free_command(sweep->kernels);
+	space_deinit(&sweep->space);
+}
+
+/* ---- what is kept ---- */
+
+static void compare_file(void *context, const struct used_file *file)
+{
+	bool *same = context;
+	char *now = identity_file_state(file->path);
+	*same &= now && strcmp(now, file->state) == 0;
+	free(now);
+}
+
+struct rf_error *sweep_look(struct sweep *sweep, struct store *store, bool forgets)
+{
+	struct rf_error *error = NULL;
+	for (size_t i = 0; store && !error && i < sweep->space.n_points; i++) {
+		struct sweep_point *point = &sweep->points[i];
+		int64_t id;
+		bool same = true;
+		error = store_find(store, point->identity, &id);
+		if (error || id < 0)
+			continue;
+		error = store_files(store, id, compare_file, &same)
+				?: store_count(store, id, &point->n_kept);
+		if (!error && !same) {
+			point->n_kept = 0;
+			error = forgets ? store_forget(store, id) : NULL;
+		}
+	}
+	return error;
+}
+
+/* ---- results ---- */
+
+struct figures {
+	double *of[N_SWEEP_QUANTITIES];
+	size_t n[N_SWEEP_QUANTITIES], cap[N_SWEEP_QUANTITIES];
+	size_t repeats;
+	double calls;
+	bool memory_short;
+};
+
+static void take_repeat(void *context, const struct repeat *repeat)
+{
+	struct figures *figures = context;
+	const double values[N_SWEEP_QUANTITIES] = {
+		[SWEEP_TIME] = repeat->time_s,
+		[SWEEP_FLOP] = (double)repeat->flop,
+		[SWEEP_LOADED] = (double)repeat->load_bytes,
+		[SWEEP_STORED] = (double)repeat->store_bytes,
+		[SWEEP_READ] = repeat->mem_read,
+		[SWEEP_WRITTEN] = repeat->mem_write,
+	};
+	figures->repeats++;
+	figures->calls += (double)repeat->calls;
+	for (int q = 0; repeat->calls && q < N_SWEEP_QUANTITIES; q++)
+		if (isfinite(values[q]) &&
+		    !rf_array_push(figures->of[q], figures->n[q], figures->cap[q],
+				   values[q] / (double)repeat->calls))
+			figures->memory_short = true;
+}
+
+struct rf_error *sweep_result(const struct sweep *sweep, struct store *store, size_t point,
+			      const char *kernel, struct sweep_result *out)
+{
+	struct figures figures = {0};
+	int64_t id = -1;
+	*out = (struct sweep_result){0};
+	struct rf_error *error =
+		store ? store_find(store, sweep->points[point].identity, &id) : NULL;
+	if (!error && id >= 0)
+		error = store_repeats(store, id, kernel, take_repeat, &figures);
+	if (!error && figures.memory_short)
+		error = rf_error_no_memory();
+	out->repeats = figures.repeats;
+	out->calls = figures.repeats ? figures.calls / (double)figures.repeats : 0;
+	for (int q = 0; q < N_SWEEP_QUANTITIES; q++) {
+		out->of[q].n = figures.n[q];
+		if (!error && figures.n[q])
+			out->of[q].per_call = rf_summary(figures.of[q], figures.n[q]);
+		free(figures.of[q]);
+	}
+	return error;
+}
+
+/* ---- one repeat ---- */
+
+static struct rf_error *keep(const struct sweep_point *point, struct store *store,
+			     const struct profile *profile)
+{
+	struct used_file *files;
+	size_t n_files, n = profile->n_kernel_sums;
+	struct repeat *rows = calloc(n + 1, sizeof(*rows));
+	struct rf_error *error = rows ? identity_files(profile, point->command, &files, &n_files)
+				      : rf_error_no_memory();
+	for (size_t i = 0; !error && i < n; i++) {
+		const struct profile_kernel_sum *sum = &profile->kernel_sums[i];
+		const struct profile_kernel *kernel = &profile->kernels[sum->kernel];
+		rows[i] = (struct repeat){
+			.kernel = kernel->name,
+			.calls = kernel->calls,
+			.flop = sum->flop,
+			.load_bytes = sum->load_bytes,
+			.store_bytes = sum->store_bytes,
+			.instructions = sum->instructions,
+			.mem_read = sum->traced ? sum->mem_read : NAN,
+			.mem_write = sum->traced ? sum->mem_write : NAN,
+			.time_s = sum->samples ? (double)sum->calls_ns * 1e-9 : NAN,
+		};
+	}
+	if (!error) {
+		error = store_add(store, point->identity, rows, n, files, n_files);
+		identity_free_files(files, n_files);
+	}
+	free(rows);
+	return error;
+}
+
+static void say_failed(const struct sweep_point *point, int status)
+{
+	fprintf(stderr, "rfprof: ");
+	for (char **word = point->command; *word; word++)
+		fprintf(stderr, "%s ", *word);
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "was ended by signal %d: this point is left out\n",
+			WTERMSIG(status));
+	else
+		fprintf(stderr, "ended with status %d: this point is left out\n",
+			WEXITSTATUS(status));
+}
+
+/* Its first repeat has the memory traffic; the others are there for their times. */
+static struct rf_error *measure_point(struct sweep *sweep, struct store *store, size_t i,
+				      bool *interrupted)
+{
+	struct sweep_point *point = &sweep->points[i];
+	const uint64_t begin_ns = clock_now_ns();
+	struct profile *profile = NULL;
+	int status = 0;
+	struct rf_error *error = measure(&sweep->options->measure, point->command,
+					 point->n_kept + point->n_new == 0, &status, &profile);
+	const double took_s = (double)(clock_now_ns() - begin_ns) * 1e-9;
+	if (!error && profile)
+		error = keep(point, store, profile);
+	else if (!error)
+		point->failed = true;
+	*interrupted =
+		WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM);
+	if (point->failed && !*interrupted)
+		say_failed(point, status);
+	point->n_new += !error && profile;
+	point->longest_s = took_s > point->longest_s ? took_s : point->longest_s;
+	profile_destroy(profile);
+	return error;
+}
+
+/* ---- which is next ---- */
+
+/* How unsure the median time of a point is, relative: the distance of its quartiles over the root
+ * of the number of repeats. */
+static double unsureness(const struct sweep *sweep, struct store *store, size_t i)
+{
+	struct sweep_result result;
+	struct rf_error *error = sweep_result(sweep, store, i, sweep->kernels[0], &result);
+	const size_t n = error ? 0 : result.of[SWEEP_TIME].n;
+	const struct summary *time = &result.of[SWEEP_TIME].per_call;
+	rf_error_destroy(error);
+	return n && time->median > 0 ? (time->q3 - time->q1) / time->median / sqrt((double)n) : 0;
+}
+
+#define NO_POINT SIZE_MAX
+
+/* Points in turn, so that what the machine does meanwhile meets all of them alike. */
+static size_t least_measured(const struct sweep *sweep)
+{
+	size_t best = NO_POINT, least = sweep->options->repeats;
+	for (size_t i = 0; i < sweep->space.n_points; i++) {
+		const struct sweep_point *point = &sweep->points[i];
+		if (!point->failed && point->n_kept + point->n_new < least) {
+			least = point->n_kept + point->n_new;
+			best = i;
+		}
+	}
+	return best;
+}
+
+static size_t most_unsure(const struct sweep *sweep, struct store *store)
+{
+	size_t best = NO_POINT;
+	double most = 0;
+	for (size_t i = 0; i < sweep->space.n_points; i++) {
+		const double unsure = sweep->points[i].failed ? 0 : unsureness(sweep, store, i);
+		if (unsure > most) {
+			most = unsure;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* What all that is missing is of all that was wanted. */
+static double part_done(const struct sweep *sweep, double spent_s)
+{
+	size_t missing = 0, made = 0;
+	for (size_t i = 0; i < sweep->space.n_points; i++) {
+		const size_t n = sweep->points[i].n_kept + sweep->points[i].n_new;
+		made += sweep->points[i].n_new;
+		missing += !sweep->points[i].failed && n < sweep->options->repeats
+				   ? sweep->options->repeats - n
+				   : 0;
+	}
+	if (!missing && sweep->options->budget_s > 0)
+		return fmin(spent_s / sweep->options->budget_s, 1);
+	return made + missing ? (double)made / (double)(made + missing) : 1;
+}
+
+struct rf_error *sweep_run(struct sweep *sweep, struct store *store, bool *interrupted)
+{
+	const uint64_t begin_ns = clock_now_ns();
+	const double budget_s = sweep->options->budget_s;
+	struct progress progress = progress_begin(sweep->options->quiet ? NULL : stderr);
+	struct rf_error *error = NULL;
+	*interrupted = false;
+	while (!error && !*interrupted) {
+		const double spent_s = (double)(clock_now_ns() - begin_ns) * 1e-9;
+		size_t next = least_measured(sweep);
+		if (next == NO_POINT && budget_s > 0)
+			next = most_unsure(sweep, store);
+		if (next == NO_POINT ||
+		    (budget_s > 0 && spent_s + sweep->points[next].longest_s > budget_s))
+			break;
+		progress_show(&progress, part_done(sweep, spent_s), "sweep");
+		error = measure_point(sweep, store, next, interrupted);
+	}
+	progress_end(&progress);
+	return error;
+}

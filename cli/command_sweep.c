@@ -3,6 +3,8 @@
 
 #include "cli/command_line.h"
 #include "cli/output_file.h"
+#include "machine/store/machine_get.h"
+#include "sweep/sweep_svg.h"
 #include "sweep/views.h"
 #include "tracer/kernel/kernel_files.h"
 
@@ -29,14 +31,32 @@ static struct rf_error *take_budget(const char *text, double *seconds)
 	return NULL;
 }
 
+static struct rf_error *draw(const char *path, const struct sweep *sweep, struct store *store)
+{
+	struct machine machine = {0};
+	struct rf_error *warning = NULL;
+	struct output_file file;
+	struct rf_error *error = machine_get(&(struct machine_options){0}, &machine, &warning);
+	if (warning)
+		rf_error_print(warning, stderr);
+	rf_error_destroy(warning);
+	if (error)
+		return error;
+	error = output_file_open(path, stdout, &file);
+	if (!error)
+		error = output_file_close(&file, sweep_svg(sweep, store, &machine, file.stream));
+	machine_deinit(&machine);
+	return error;
+}
+
 static struct rf_error *write_results(const struct options *given, const struct sweep *sweep,
 				      struct store *store)
 {
 	struct output_file file;
 	const char *const json = given->sweep_json;
 	const bool other = json && strcmp(json, "-") == 0;
-	struct rf_error *error = NULL;
-	if (json) {
+	struct rf_error *error = given->sweep_svg ? draw(given->sweep_svg, sweep, store) : NULL;
+	if (!error && json) {
 		error = output_file_open(other ? NULL : json, stdout, &file);
 		if (!error)
 			error = output_file_close(&file, sweep_json(sweep, store, file.stream));
@@ -88,6 +108,7 @@ struct rf_error *sweep_command(const struct options *given, const char **words, 
 	struct rf_error *error = take_budget(given->sweep_budget, &options.budget_s)
 					 ?: kernel_files_check(options.measure.kernels)
 					 ?: output_file_check(given->sweep_json)
+					 ?: output_file_check(given->sweep_svg)
 					 ?: output_file_check(given->sweep_output)
 					 ?: sweep_init(&sweep, &options, words);
 	error = error ?: run(given, &sweep, status);

@@ -83,7 +83,7 @@ def make_functions(path, n_functions, n_loops):
             code = b"\x90" if f % 10 == 9 else code_of_loop(1 + f % 7)
             at = start + 64 * k
             base.execute("INSERT INTO blocks VALUES (?, ?, ?, ?, ?)", (block, module, at, len(code), code))
-            base.execute("INSERT INTO counts VALUES (?, ?, ?, ?)", (block, block, counted, 1000000 * (1 + f % 5 + k % 3)))
+            base.execute("INSERT INTO counts VALUES (?, ?, ?, ?, 0)", (block, block, counted, 1000000 * (1 + f % 5 + k % 3)))
             block += 1
         base.execute("INSERT INTO frames VALUES (?, ?, ?, ?)", (f, (f - 1) // 3 if f else None, module, start))
         for _ in range(20 + f % 30):

@@ -6,6 +6,7 @@ import os
 import pytest
 
 import kernel_program
+from browser import Browser
 from harness import need_file
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -133,6 +134,20 @@ def test_traffic_of_a_kernel(t):
     moved = 3 * 8 * (1 << 20)
     assert abs(rows["big"]["mem_read_bytes"] / moved - 1) < 0.02
     assert rows["big"]["load_bytes"] / moved < 1.01
+
+
+def test_page(t):
+    path = os.path.join(t.directory, "method.cpp")
+    with open(path, "w") as file:
+        file.write(METHOD)
+    t.profile([t.program(path, ("-O1",))], "--kernel=Mesh::smooth,nothing", *COUNTED, f"--html={os.path.join(t.directory, 'page.html')}")
+    with Browser(t.directory) as browser:
+        browser.open(os.path.join(t.directory, "page.html"))
+        browser.until("document.querySelectorAll('.kernels td').length > 0")
+        cells = browser.value("[...document.querySelectorAll('.kernels td')].map(cell => cell.textContent)")
+        assert cells[:3] == ["Mesh::smooth", "50", "1"] and cells[5] == "300"
+        assert cells[9:11] == ["nothing", "0"]
+        assert not browser.console
 
 
 @pytest.mark.parametrize("list_", ["", "a,,b", "a,a"])

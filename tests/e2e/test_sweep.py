@@ -175,3 +175,15 @@ def test_killed_at_any_moment(t, kills):
 def n_tables(path):
     with sqlite3.connect(path) as connection:
         return connection.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()[0]
+
+
+def test_picture(t):
+    """Points are labelled, and those that differ in the first parameter alone are connected."""
+    program = build(t)
+    svg = os.path.join(t.directory, "points.svg")
+    points = sweep(t, f"--svg={svg}", "n=20000000,40000000", "--", program, "{n}")
+    drawn = sum(1 for point in points if point["time_s"])
+    with open(svg) as file:
+        picture = file.read()
+    assert picture.count('class="point"') == drawn and picture.count('class="series"') == max(drawn - 1, 0)
+    assert drawn < 2 or ("n=20000000" in picture and "n=40000000" in picture)

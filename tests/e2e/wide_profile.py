@@ -17,7 +17,7 @@ WIDE = ["INSERT INTO frames SELECT {base}, NULL, 0, 1 << 41",
         "INSERT INTO samples SELECT {base}, thread_id, time_ns, 1000000, (SELECT count(*) FROM frames) - 1 FROM samples "
         "WHERE id = 0",
         "INSERT INTO functions SELECT {base}, 0, 1 << 41, (1 << 41) + {n} * 4, 'wide', '', 0",
-        "INSERT INTO counts SELECT {base} + i, (SELECT count(*) FROM blocks) + i, (SELECT min(id) FROM threads WHERE run = 2), 5 "
+        "INSERT INTO counts SELECT {base} + i, (SELECT count(*) FROM blocks) + i, (SELECT min(id) FROM threads WHERE run = 2), 5, 0 "
         "FROM n"]
 
 

@@ -62,6 +62,7 @@ struct profile_process {
 	int exit_status;           /* wait status, or -1: not known */
 	/* why it ran natively in the counted run, from some moment on, or "" */
 	char *native_reason;
+	uint32_t rank_plus_1; /* of the counted run: the rank of a job that it is, and 1; 0: none */
 };
 
 /* A thread of the counted run that ran natively from some moment on. */

@@ -89,6 +89,30 @@ void rank_read(struct rank *rank)
 		name_node(rank);
 }
 
+/* The value of a variable in a block, or NULL. */
+static const char *value_in(const char *block, size_t size, const char *variable)
+{
+	const size_t length = strlen(variable);
+	for (const char *at = block; at < block + size; at += strlen(at) + 1)
+		if (strncmp(at, variable, length) == 0 && at[length] == '=')
+			return at + length + 1;
+	return NULL;
+}
+
+int rank_of_environment(const char *block, size_t size)
+{
+	for (size_t i = 0; size && !block[size - 1] && i < N_LAUNCHERS; i++) {
+		const char *number = value_in(block, size, launchers[i].number);
+		char *end;
+		if (!number || (launchers[i].needs && !value_in(block, size, launchers[i].needs)))
+			continue;
+		const long value = strtol(number, &end, 10);
+		return *number >= '0' && *number <= '9' && !*end && value < INT_MAX ? (int)value
+										    : -1;
+	}
+	return -1;
+}
+
 bool rank_list_has(const char *list, int number, bool *good)
 {
 	bool found = false;

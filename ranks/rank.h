@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum { RANK_TEXT = 256 };
 
@@ -17,6 +18,10 @@ struct rank {
 /* Reads it from the environment.  Of one task that Slurm alone has started (`srun --pty sh`), and
  * of a batch script, nothing is known: they are no ranks. */
 void rank_read(struct rank *rank);
+
+/* The number of the rank that a process with this environment is, as /proc/PID/environ has it
+ * ("A=1\0B=2\0", `size` bytes, the last of which is 0); -1: none. */
+int rank_of_environment(const char *block, size_t size);
 
 /* Whether `list`, numbers and ranges such as "0,2-4", has that number.  *good: it is such a list.
  */

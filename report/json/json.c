@@ -155,6 +155,7 @@ static void put_process(struct json_writer *out, const struct report_view *view,
 	put_pid(out, "counted_pid", profile, process->counted);
 	put_text(out, "birth", births[row->birth]);
 	put_count(out, "execs", row->execs);
+	put_known(out, "rank", row->rank_plus_1 > 0, row->rank_plus_1 - 1);
 	put_exit(out, "exit_status", row->exit_status);
 	put_times(out, profile, process);
 	put_real(out, "time_s", (double)process->time_ns * 1e-9);

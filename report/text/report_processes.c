@@ -20,6 +20,7 @@
 struct report_node {
 	uint32_t parent; /* an earlier node, or PROFILE_NONE */
 	const char *command;
+	uint32_t rank_plus_1; /* of profile_process: ranks are not folded */
 	size_t depth, n_processes;
 	uint64_t time_ns, all_ns; /* its own time, and with its descendants' */
 	double flop, bytes, instructions;
@@ -39,7 +40,8 @@ struct report_tree {
 static int compare_nodes(const void *a, const void *b)
 {
 	const struct report_node *x = a, *y = b;
-	return rf_compare(x->parent, y->parent) ?: strcmp(x->command, y->command);
+	return rf_compare(x->parent, y->parent) ?: rf_compare(x->rank_plus_1, y->rank_plus_1)
+		?: strcmp(x->command, y->command);
 }
 
 static void add_to_node(const struct report_view *view, struct report_node *node,
@@ -74,6 +76,10 @@ static struct rf_error *fold(const struct report_view *view, struct report_tree 
 		fresh->parent = child ? tree->node_of[process->parent] : PROFILE_NONE;
 		fresh->depth = child ? tree->nodes[fresh->parent].depth + 1 : 0;
 		fresh->command = view->profile->processes[row].command;
+		fresh->rank_plus_1 =
+			process->counted == PROFILE_NONE
+				? 0
+				: view->profile->processes[process->counted].rank_plus_1;
 		struct report_node **node = tsearch(fresh, &known, compare_nodes);
 		if (node) {
 			tree->n_nodes += *node == fresh;
@@ -95,6 +101,7 @@ static int compare_places(const struct report_node *nodes, uint32_t x, uint32_t 
 		return 0;
 	return rf_compare(nodes[x].depth, nodes[y].depth)
 		?: compare_places(nodes, nodes[x].parent, nodes[y].parent)
+		?: rf_compare(nodes[x].rank_plus_1, nodes[y].rank_plus_1)
 		?: strcmp(nodes[x].command, nodes[y].command);
 }
 
@@ -170,10 +177,12 @@ static const char *put_count(char *cell, double value)
 
 static char *node_name(const struct report_node *node)
 {
-	char *clean = text_clean(node->command), *name = NULL, many[32] = "";
+	char *clean = text_clean(node->command), *name = NULL, many[32] = "", rank[32] = "";
+	if (node->rank_plus_1)
+		snprintf(rank, sizeof(rank), ", rank %u", node->rank_plus_1 - 1);
 	if (node->n_processes > 1)
 		snprintf(many, sizeof(many), " ×%zu", node->n_processes);
-	if (clean && asprintf(&name, "%s%s%s%.100s", clean, many,
+	if (clean && asprintf(&name, "%s%s%s%s%.100s", clean, rank, many,
 			      node->native_reason ? ", not counted: " : "",
 			      node->native_reason ? node->native_reason : "") < 0)
 		name = NULL;

@@ -17,7 +17,7 @@ import pytest
 
 from harness import SOURCE, end_group, named, text
 
-COMMANDS = ["run", "report", "diff", "machine", "sweep", "doctor", "config", "help"]
+COMMANDS = ["run", "report", "diff", "join", "sweep", "machine", "doctor", "config", "help"]
 OF_ALL = {"--help", "--no-config"}  # options of every command
 MAN_PAGE = os.path.join(SOURCE, "docs", "rfprof.1")
 

@@ -136,6 +136,8 @@ def test_the_launcher_itself(t, mpi):
     with open(path, encoding="utf-8") as file:
         tree = json.load(file)
     assert flop_of_work(tree) == sum(truths(result.stdout).values())
+    ranks = {row["rank"]: row["flop"] for row in tree["processes"] if row["command"] == "ranks"}
+    assert set(ranks) == {0, 1} and all(flop <= ranks[rank] < 1.3 * flop for rank, flop in truths(result.stdout).items()), ranks
 
 
 # ---- without a launcher: its variables ----

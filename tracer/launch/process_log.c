@@ -3,10 +3,12 @@
 
 #include "base/clock.h"
 #include "base/small_file.h"
+#include "ranks/rank.h"
 
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,6 +20,23 @@ static void read_command(struct process_log *log, uint32_t row, pid_t pid)
 	snprintf(directory, sizeof(directory), "/proc/%d", (int)pid);
 	if (small_file_line(directory, "comm", name, sizeof(name)))
 		profile_process_command(log->profile, row, name);
+}
+
+/* As its launcher has told it; of a process that has executed its program just now. */
+static void read_rank(struct process_log *log, uint32_t row, pid_t pid)
+{
+	enum { MOST_BYTES = 1 << 18 };
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	FILE *file = fopen(path, "re");
+	char *block = file ? malloc(MOST_BYTES) : NULL;
+	const size_t n = block ? fread(block, 1, MOST_BYTES, file) : 0;
+	if (n)
+		log->profile->processes[row].rank_plus_1 =
+			(uint32_t)(rank_of_environment(block, n) + 1);
+	free(block);
+	if (file)
+		fclose(file);
 }
 
 void process_log_begin(struct process_log *log, struct profile *profile, pid_t pid)
@@ -51,6 +70,7 @@ void process_log_birth(struct process_log *log, pid_t parent, pid_t tid, pid_t c
 	struct profile_process *process = &log->profile->processes[row];
 	process->birth = birth_of(tid, regs);
 	process->module = log->profile->processes[parent_row].module;
+	process->rank_plus_1 = log->profile->processes[parent_row].rank_plus_1;
 	process->start_ns = clock_now_ns() - log->start;
 	profile_process_command(log->profile, row, log->profile->processes[parent_row].command);
 }
@@ -70,6 +90,7 @@ void process_log_exec(struct process_log *log, pid_t pid)
 		process->module = profile_module(log->profile, path, "");
 	}
 	read_command(log, row, pid);
+	read_rank(log, row, pid);
 }
 
 void process_log_exit(struct process_log *log, pid_t pid, pid_t tid, int status)

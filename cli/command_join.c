@@ -14,8 +14,8 @@ static struct rf_error *name_it(const struct options *given, const char *timed, 
 	const size_t length = strlen(timed);
 	const bool ends = length > 4 && strcmp(timed + length - 4, ".rfp") == 0;
 	const int n = given->join_save ? asprintf(out, "%s", given->join_save)
-				  : asprintf(out, "%.*s.joined.rfp",
-					     (int)(ends ? length - 4 : length), timed);
+				       : asprintf(out, "%.*s.joined.rfp",
+						  (int)(ends ? length - 4 : length), timed);
 	return n < 0 ? rf_error_no_memory() : NULL;
 }
 

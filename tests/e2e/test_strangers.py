@@ -57,7 +57,7 @@ def add_processes(connection):
     base = mutants.rows_of(connection, "processes")
     wide_profile.add(connection, "processes", 3)
     for i in range(3):
-        connection.execute("INSERT INTO processes SELECT ?, 2, NULL, ?, ?, birth, execs, command, NULL, 0, 1, 0, '' "
+        connection.execute("INSERT INTO processes SELECT ?, 2, NULL, ?, ?, birth, execs, command, NULL, 0, 1, 0, '', 0 "
                            "FROM processes WHERE id = ?", (base + 3 + i, base + i, 2000000 + i, base + i))
 
 

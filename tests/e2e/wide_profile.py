@@ -40,7 +40,7 @@ KINDS = {
     "objects": ["INSERT INTO objects SELECT {base} + i, 1, 'o' || i, NULL, 0, '', 0, 64, 1 FROM n",
                 "INSERT INTO object_traffic SELECT {base} + i, (SELECT count(*) FROM objects) - 1 - i, t.module_id, "
                 "t.code_offset, 1, 0, 1 FROM n, (SELECT * FROM traffic WHERE mem_read_lines > 0 LIMIT 1) AS t"],
-    "processes": ["INSERT INTO processes SELECT {base} + i, 1, 0, NULL, 1000000 + i, 2, 0, 'c' || i, NULL, 0, 1, 0, '' FROM n",
+    "processes": ["INSERT INTO processes SELECT {base} + i, 1, 0, NULL, 1000000 + i, 2, 0, 'c' || i, NULL, 0, 1, 0, '', 0 FROM n",
                   "INSERT INTO threads SELECT {base} + i, 1, 1000000 + i, 1000000 + i, 't' || i FROM n",
                   "INSERT INTO samples SELECT {base} + i, (SELECT count(*) FROM threads) - 1 - i, 0, 1000000, s.frame_id "
                   "FROM n, (SELECT * FROM samples LIMIT 1) AS s"],

@@ -19,6 +19,14 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Which versions before 10 did not have. */
+/* What version 10 has more in the tables of earlier ones. */
+#define WITHOUT_VERSION_10                        \
+	"ALTER TABLE counts DROP COLUMN kernel; " \
+	"ALTER TABLE units DROP COLUMN kernel; "  \
+	"ALTER TABLE traffic DROP COLUMN kernel; " \
+	"ALTER TABLE processes DROP COLUMN rank_plus_1; "
+
 static char file[64];
 
 static void make_directory(void)
@@ -456,11 +464,6 @@ static void save_sample(void)
 }
 
 /* What version 10 has added to tables that were there. */
-#define WITHOUT_KERNELS                           \
-	"ALTER TABLE counts DROP COLUMN kernel; " \
-	"ALTER TABLE units DROP COLUMN kernel; "  \
-	"ALTER TABLE traffic DROP COLUMN kernel; "
-
 static void run_sql(const char *sql)
 {
 	sqlite3 *db = NULL;
@@ -512,7 +515,7 @@ Test(profile, an_older_schema_is_read_without_what_came_later)
 {
 	struct profile *saved = sample_profile(), *loaded = NULL;
 	save_sample();
-	run_sql(WITHOUT_KERNELS
+	run_sql(WITHOUT_VERSION_10
 		"DROP TABLE processes; DROP TABLE native_threads; PRAGMA user_version = 2");
 	assert_ok(profile_load(file, &loaded));
 	cr_expect_eq(loaded->n_processes, 0);
@@ -528,7 +531,7 @@ Test(profile, a_schema_without_traffic_is_read)
 {
 	struct profile *saved = sample_profile(), *loaded = NULL;
 	save_sample();
-	run_sql(WITHOUT_KERNELS
+	run_sql(WITHOUT_VERSION_10
 		"DROP TABLE working_sets; DROP TABLE strides; DROP TABLE object_traffic; DROP "
 		"TABLE objects; "
 		"DROP TABLE traffic; PRAGMA user_version = 3");
@@ -563,7 +566,7 @@ Test(profile, a_table_without_a_later_column_is_read)
 	cr_expect_eq(loaded->traffic[0].lines[TRAFFIC_MEM_CONFLICT],
 		     saved->traffic[0].lines[TRAFFIC_MEM_CONFLICT]);
 	profile_destroy(loaded);
-	run_sql(WITHOUT_KERNELS "PRAGMA user_version = 6");
+	run_sql(WITHOUT_VERSION_10 "PRAGMA user_version = 6");
 	assert_error(load_error(), RF_EFORMAT, "\"traffic\" is missing or changed");
 	run_sql(WITHOUT_CONFLICTS);
 	assert_ok(profile_load(file, &loaded));
@@ -590,7 +593,7 @@ Test(profile, a_schema_without_lines_is_read)
 	profile_destroy(loaded);
 	run_sql("UPDATE lines SET end_offset = 1");
 	assert_error(load_error(), RF_EFORMAT, "a source line ends before it starts");
-	run_sql(WITHOUT_KERNELS WITHOUT_CONFLICTS "DROP TABLE lines; PRAGMA user_version = 4");
+	run_sql(WITHOUT_VERSION_10 WITHOUT_CONFLICTS "DROP TABLE lines; PRAGMA user_version = 4");
 	assert_ok(profile_load(file, &loaded));
 	cr_expect_eq(loaded->n_lines, 0);
 	cr_expect_eq(loaded->n_traffic, saved->n_traffic);
@@ -621,7 +624,7 @@ Test(profile, a_schema_without_timed_runs_is_read)
 	profile_destroy(loaded);
 	run_sql("UPDATE run_times SET timed_run_id = 2 WHERE id = 1");
 	assert_error(load_error(), RF_EFORMAT, "timed_run_id that is not there");
-	run_sql(WITHOUT_KERNELS WITHOUT_CONFLICTS
+	run_sql(WITHOUT_VERSION_10 WITHOUT_CONFLICTS
 		"DROP TABLE run_times; DROP TABLE timed_runs; "
 		"DROP TABLE sum_run_times; PRAGMA user_version = 6");
 	assert_ok(profile_load(file, &loaded));
@@ -636,7 +639,7 @@ Test(profile, a_schema_without_what_code_shows_is_read)
 {
 	struct profile *saved = sample_profile(), *loaded = NULL;
 	save_sample();
-	run_sql(WITHOUT_KERNELS WITHOUT_CONFLICTS "DROP TABLE sum_code; PRAGMA user_version = 6");
+	run_sql(WITHOUT_VERSION_10 WITHOUT_CONFLICTS "DROP TABLE sum_code; PRAGMA user_version = 6");
 	assert_ok(profile_load_parts(file, PROFILE_SUMS, &loaded));
 	cr_expect_eq(loaded->n_sum_code, 0);
 	cr_expect_eq(loaded->n_samples, saved->n_samples);
@@ -671,7 +674,7 @@ Test(profile, a_schema_without_python_is_read)
 	run_sql("UPDATE python_samples SET sample_id = id; UPDATE python_frames SET parent_id = 1 "
 		"WHERE id = 1");
 	assert_error(load_error(), RF_EFORMAT, "parent_id that is not there");
-	run_sql(WITHOUT_KERNELS
+	run_sql(WITHOUT_VERSION_10
 		"DROP TABLE python_samples; DROP TABLE python_frames; DROP TABLE python_functions; "
 		"PRAGMA user_version = 7");
 	assert_ok(profile_load(file, &loaded));
@@ -733,7 +736,7 @@ Test(profile, a_schema_without_inlined_functions_is_read)
 	run_sql("UPDATE inlined_code SET end_offset = 0x20 WHERE id = 0; UPDATE inlined_calls SET "
 		"parent_id = 1 WHERE id = 1");
 	assert_error(load_error(), RF_EFORMAT, "parent_id that is not there");
-	run_sql(WITHOUT_KERNELS WITHOUT_CONFLICTS
+	run_sql(WITHOUT_VERSION_10 WITHOUT_CONFLICTS
 		"DROP TABLE inlined_code; DROP TABLE inlined_calls; DROP TABLE inlined_functions; "
 		"PRAGMA user_version = 5");
 	assert_ok(profile_load(file, &loaded));
@@ -1008,7 +1011,7 @@ Test(profile, a_schema_without_shared_lines_is_read)
 	profile_destroy(loaded);
 	run_sql("UPDATE shared_places SET shared_line_id = 1");
 	assert_error(load_error(), RF_EFORMAT, "shared_line_id that is not there");
-	run_sql(WITHOUT_KERNELS
+	run_sql(WITHOUT_VERSION_10
 		"DROP TABLE shared_places; DROP TABLE shared_lines; PRAGMA user_version = 7");
 	assert_ok(profile_load(file, &loaded));
 	cr_expect_eq(loaded->n_shared_lines + loaded->n_shared_places, 0);
@@ -1045,7 +1048,7 @@ Test(profile, a_schema_without_branches_is_read)
 	profile_destroy(loaded);
 	run_sql("UPDATE branches SET kind = 4");
 	assert_error(load_error(), RF_EFORMAT, "branches");
-	run_sql("DROP TABLE branches; PRAGMA user_version = 9");
+	run_sql(WITHOUT_VERSION_10 "DROP TABLE branches; PRAGMA user_version = 9");
 	assert_ok(profile_load(file, &loaded));
 	cr_expect_eq(loaded->n_branches, 0);
 	profile_destroy(loaded);

@@ -233,6 +233,27 @@ def test_the_page_has_a_heat_map(t):
         assert set(re.findall(r'fill-opacity="([^"]*)"', section)) == {"1.00"}
 
 
+def test_nothing_planted_in_ranks_is_shown(t):
+    """Control characters and mark-up in the texts of a merged profile."""
+    assert rank_profile(t, 0, 1, "-q", "--keep-roofs", t.target("daxpy")).status == 0
+    saved = os.path.join(t.directory, "all.rfp")
+    assert t.rfprof("report", t.work, "--save", saved).status == 0
+    planted = "node\x1b[31m<b>&\u202e"
+    with sqlite3.connect(saved) as db:
+        db.execute("UPDATE rank_nodes SET name = ?, cpu_model = ?", (planted, planted))
+        db.execute("UPDATE ranks SET file = ?, exit_status = ?", (planted, planted))
+    db.close()
+    page = os.path.join(t.directory, "page.html")
+    shown = t.rfprof("report", "-v", saved, "--html", page)
+    assert shown.status == 0, str(shown)
+    with open(page, encoding="utf-8") as file:
+        html = file.read()
+    text = shown.stdout.decode() + json.dumps(report(t, saved), ensure_ascii=False)
+    for what in (text, html):
+        assert "\x1b" not in what and "\u202e" not in what
+    assert "<b>&" not in re.search(r'<section id="ranks".*?</section>', html, re.DOTALL).group(0)
+
+
 # ---- against a slow reference ----
 
 def key_of(row):

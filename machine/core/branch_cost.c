@@ -14,6 +14,7 @@
 #define BRANCHES 8192 /* of a pass, in L1 */
 #define RARELY 64     /* one of so many */
 #define PASSES 31
+#define TEACHING 60 /* passes before those that count */
 #define CLOCK_COUNT 64
 #define MOST_SPREAD 0.2 /* between the quartiles, of the cost */
 
@@ -102,21 +103,41 @@ static double middle_of(double costs[PASSES])
 	return middle > 0 && spread < MOST_SPREAD * middle ? middle : NAN;
 }
 
+/* Times of passes, one right behind the other, the first of which teach the predictors: what they
+ * make of bytes by chance is seen in bytes that come behind many such. */
+static void take_passes(double (*timed)(uint8_t *bytes, uint64_t *state), uint8_t *bytes,
+			uint64_t *state, double times[PASSES])
+{
+	for (int i = -TEACHING; i < PASSES; i++) {
+		const double cycles = timed(bytes, state);
+		if (i >= 0)
+			times[i] = cycles;
+	}
+}
+
+static double cost_of(double times[PASSES], double predicted, double n)
+{
+	for (int i = 0; i < PASSES; i++)
+		times[i] = (times[i] - predicted) / n;
+	return middle_of(times);
+}
+
 void branch_cost_cycles(double cost[2])
 {
-	double often[PASSES], rarely[PASSES];
+	double never[PASSES], always[PASSES], rarely[PASSES], often[PASSES];
 	uint64_t state = __rdtsc();
 	uint8_t *bytes = malloc(BRANCHES);
 	cost[0] = cost[1] = NAN;
 	if (!bytes)
 		return;
 	for (int i = 0; i < PASSES; i++) {
-		const double always = timed_predictable(bytes, 255),
-			     never = timed_predictable(bytes, 0);
-		rarely[i] = (timed_rare(bytes, &state) - never) / (BRANCHES / RARELY);
-		often[i] = (timed_random(bytes, &state) - (never + always) / 2) / (BRANCHES / 2);
+		always[i] = timed_predictable(bytes, 255);
+		never[i] = timed_predictable(bytes, 0);
 	}
+	take_passes(timed_rare, bytes, &state, rarely);
+	take_passes(timed_random, bytes, &state, often);
 	free(bytes);
-	cost[0] = middle_of(often);
-	cost[1] = middle_of(rarely);
+	const double zeros = middle_of(never), ones = middle_of(always);
+	cost[0] = cost_of(often, (zeros + ones) / 2, BRANCHES / 2.);
+	cost[1] = cost_of(rarely, zeros, (double)BRANCHES / RARELY);
 }

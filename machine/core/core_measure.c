@@ -18,6 +18,7 @@ static const char *const common_forms[] = {
 #define N_COMMON (sizeof(common_forms) / sizeof(*common_forms))
 
 #define PASSES 2
+#define BRANCH_TRIES 4
 #define STEPS 32 /* of a chain or a row */
 #define LINES 8  /* of a row of accesses to lines */
 
@@ -218,7 +219,11 @@ static void measure_core(struct form_measure *measure, struct core_facts *facts)
 {
 	const double looks[] = {taken(measure), taken(measure), taken(measure)};
 	facts->taken = fmax(fmin(looks[0], looks[1]), fmin(fmax(looks[0], looks[1]), looks[2]));
-	branch_cost_cycles(facts->mispredicted);
+	for (int i = 0; i < BRANCH_TRIES; i++) {
+		branch_cost_cycles(facts->mispredicted);
+		if (!isnan(facts->mispredicted[0]) && !isnan(facts->mispredicted[1]))
+			break;
+	}
 	facts->load[0] = load_general(measure);
 	facts->load[1] = load_vector(measure);
 	for (int vector = 0; vector < 2; vector++) {

@@ -7,6 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* How often a branch was mispredicted, of all its executions. */
+static double times_of(const struct profile_branch *branch)
+{
+	return (double)branch->executions * fmin(1, branch->share);
+}
+
 static double cycles_fact(const struct profile *profile, const char *key)
 {
 	const double cycles = profile_number_fact(profile, key, NAN);
@@ -34,7 +40,7 @@ double mispredictions_seconds(const struct profile *profile, const struct profil
 {
 	if (!mispredictions_known(profile))
 		return NAN;
-	return mispredictions_of(branch) * cycles_of_one(profile, branch->share) * 1e-9 /
+	return times_of(branch) * cycles_of_one(profile, branch->share) * 1e-9 /
 	       model_clock_ghz(profile);
 }
 
@@ -53,16 +59,11 @@ static const struct profile_branch *branches_in(const struct profile *profile, u
 	return rows ? rows + from : NULL;
 }
 
-double mispredictions_of(const struct profile_branch *branch)
-{
-	return (double)branch->executions * fmin(1, branch->share);
-}
-
 static void add(struct mispredictions *sum, const struct profile *profile,
 		const struct profile_branch *branch)
 {
 	const double half = (double)branch->executions * fmin(1, branch->halfwidth);
-	sum->n += mispredictions_of(branch);
+	sum->n += times_of(branch);
 	sum->variance += half * half;
 	sum->seconds += mispredictions_seconds(profile, branch);
 }
@@ -112,9 +113,9 @@ size_t mispredictions_worst(const struct profile *profile, const struct model_fu
 	size_t found = 0, n_branches;
 	const struct profile_branch *branches = branches_of(profile, f, &n_branches);
 	for (size_t i = 0; i < n_branches && n; i++) {
-		const double often = mispredictions_of(&branches[i]);
+		const double often = times_of(&branches[i]);
 		size_t at = found;
-		for (; at > 0 && mispredictions_of(worst[at - 1]) < often; at--)
+		for (; at > 0 && times_of(worst[at - 1]) < often; at--)
 			if (at < n)
 				worst[at] = worst[at - 1];
 		if (at < n && often > 0) {

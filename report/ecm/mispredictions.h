@@ -8,9 +8,8 @@
  * measured. */
 bool mispredictions_known(const struct profile *profile);
 
-/* How often a branch was mispredicted, of all its executions. */
-double mispredictions_of(const struct profile_branch *branch);
-/* Seconds of processor time that these take; NAN: not known. */
+/* Seconds of processor time that the mispredictions of a branch take, in all its executions; NAN:
+ * not known. */
 double mispredictions_seconds(const struct profile *profile, const struct profile_branch *branch);
 
 /* Of several branches; all zero: none. */

@@ -8,10 +8,11 @@ static size_t cell_of(struct roof_key key)
 {
 	assert(key.op < ROOF_OPS && key.precision < ROOF_PRECISIONS && key.level < ROOF_LEVELS);
 	const size_t level = ROOF_PRECISIONS + key.level;
-	return key.op * (size_t)(ROOF_PRECISIONS + 2 * ROOF_LEVELS) +
+	return key.op * (size_t)(ROOF_PRECISIONS + 3 * ROOF_LEVELS) +
 	       (key.kind == ROOF_COMPUTE     ? key.precision
 		: key.kind == ROOF_BANDWIDTH ? level
-					     : level + ROOF_LEVELS);
+		: key.kind == ROOF_ZEROS     ? level + ROOF_LEVELS
+					     : level + 2 * ROOF_LEVELS);
 }
 
 static size_t cell_of_roof(const struct roof *roof)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* One cell for each operation of each precision (compute) and of each level (bandwidth). */
-#define ROOF_CELLS (ROOF_OPS * (ROOF_PRECISIONS + 2 * ROOF_LEVELS))
+#define ROOF_CELLS (ROOF_OPS * (ROOF_PRECISIONS + 3 * ROOF_LEVELS))
 
 struct roof_index {
 	const struct roof *of; /* what was indexed; NULL: nothing */

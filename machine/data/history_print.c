@@ -59,7 +59,9 @@ static int add_line(struct libscols_table *table, const struct roof *row)
 	snprintf(cells[1], sizeof(cells[1]), "%s%s%s%s",
 		 row->kind == ROOF_COMPUTE ? roof_isa_name(row->isa) : "",
 		 row->kind == ROOF_COMPUTE ? " " : "", roof_op_name(row->op),
-		 row->kind == ROOF_ZEROS ? " of zeros" : "");
+		 row->kind == ROOF_ZEROS    ? " of zeros"
+		 : row->kind == ROOF_NARROW ? " by 8 bytes"
+					    : "");
 	snprintf(cells[2], sizeof(cells[2]), "%d", row->threads);
 	snprintf(cells[3], sizeof(cells[3]), "%d", row->n_measured);
 	snprintf(cells[4], sizeof(cells[4]), "%.1f", lowest);

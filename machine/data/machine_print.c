@@ -27,10 +27,18 @@ struct printer {
 	int failed; /* and whether something went wrong on the way. */
 };
 
-enum section { SECTION_COMPUTE, SECTION_BANDWIDTH, SECTION_ZEROS, SECTION_NODES, SECTIONS };
+enum section {
+	SECTION_COMPUTE,
+	SECTION_BANDWIDTH,
+	SECTION_ZEROS,
+	SECTION_NARROW,
+	SECTION_NODES,
+	SECTIONS
+};
 
 static const char *const titles[SECTIONS] = {"Compute", "Bandwidth",
 					     "Bandwidth of data that is all zeros",
+					     "Bandwidth by accesses of 8 bytes",
 					     "Bandwidth by NUMA node"};
 
 static enum section section_of(const struct roof *roof)
@@ -38,7 +46,7 @@ static enum section section_of(const struct roof *roof)
 	if (roof->by_node)
 		return SECTION_NODES;
 	static const enum section sections[ROOF_KINDS] = {SECTION_COMPUTE, SECTION_BANDWIDTH,
-							  SECTION_ZEROS};
+							  SECTION_ZEROS, SECTION_NARROW};
 	return sections[roof->kind];
 }
 
@@ -135,6 +143,7 @@ static void add_columns(struct printer *printer, enum section section)
 {
 	static const char *const names[SECTIONS][3] = {
 		{"precision", "isa", "op"},
+		{"level", "op"},
 		{"level", "op"},
 		{"level", "op"},
 		{"nodes", "op"},

@@ -34,7 +34,7 @@ static const char *const words[ROOF_TERMS][ROOF_OPS + 1] = {
 	},
 };
 
-static const char *const kinds[ROOF_KINDS] = {"compute", "bandwidth", "zeros"};
+static const char *const kinds[ROOF_KINDS] = {"compute", "bandwidth", "zeros", "narrow"};
 
 const char *roof_kind_name(enum roof_kind kind)
 {

@@ -4,8 +4,10 @@
  * does not know: such rows are kept and shown, but no look-up finds them. */
 #pragma once
 
-/* ROOF_ZEROS: bandwidth with data that is all zeros, which some processors move faster. */
-enum roof_kind { ROOF_COMPUTE, ROOF_BANDWIDTH, ROOF_ZEROS, ROOF_KINDS };
+/* ROOF_ZEROS: bandwidth with data that is all zeros, which some processors move faster.
+ * ROOF_NARROW: bandwidth by accesses of 8 bytes, which is no roof but what a loop of such reaches
+ * at most. */
+enum roof_kind { ROOF_COMPUTE, ROOF_BANDWIDTH, ROOF_ZEROS, ROOF_NARROW, ROOF_KINDS };
 
 /* ROOF_ISA_ANY is for look-ups alone. */
 enum roof_isa {
@@ -42,7 +44,7 @@ enum roof_level {
 	ROOF_LEVELS
 };
 
-/* "compute", "bandwidth" or "zeros". */
+/* "compute", "bandwidth", "zeros" or "narrow". */
 const char *roof_kind_name(enum roof_kind kind);
 /* The kind of a word; ROOF_KINDS where there is none. */
 enum roof_kind roof_kind_find(const char *word);

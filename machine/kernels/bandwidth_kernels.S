@@ -43,16 +43,24 @@
 	mulpd	%xmm15, %xmm\r
 	addpd	\mem, %xmm\r
 	.endm
+	.macro madd_scalar r, mem:vararg
+	mulsd	%xmm15, %xmm\r
+	addsd	\mem, %xmm\r
+	.endm
 	/* r = factor * mem */
-	.macro scale_zmm r, mem:vararg
+	.macro scale_avx512f r, mem:vararg
 	vmulpd	\mem, %zmm14, %zmm\r
 	.endm
-	.macro scale_ymm r, mem:vararg
+	.macro scale_avx2 r, mem:vararg
 	vmulpd	\mem, %ymm14, %ymm\r
 	.endm
-	.macro scale_xmm r, mem:vararg
+	.macro scale_sse2 r, mem:vararg
 	movaps	\mem, %xmm\r
 	mulpd	%xmm14, %xmm\r
+	.endm
+	.macro scale_scalar r, mem:vararg
+	movsd	\mem, %xmm\r
+	mulsd	%xmm14, %xmm\r
 	.endm
 
 /* code, bytes of a register, register prefix, load and store, non-temporal store */
@@ -60,6 +68,7 @@
 #define VECTOR_fma3 fma3, 32, ymm, vmovaps, vmovntps
 #define VECTOR_avx2 avx2, 32, ymm, vmovaps, vmovntps
 #define VECTOR_sse2 sse2, 16, xmm, movaps, movntps
+#define VECTOR_scalar scalar, 8, xmm, movsd, movsd
 
 	.macro load mov, reg, r, mem:vararg
 	\mov	\mem, %\reg\r
@@ -114,7 +123,7 @@
 	group_each \first, \group, "\index", \size, rdi, "store \store, \reg,"
 	.endm
 	.macro body_update first, group, index, code, size, reg, mov, store
-	group_each \first, \group, "\index", \size, rdi, "scale_\reg"
+	group_each \first, \group, "\index", \size, rdi, "scale_\code"
 	group_each \first, \group, "\index", \size, rdi, "store \store, \reg,"
 	.endm
 

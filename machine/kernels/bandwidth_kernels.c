@@ -9,10 +9,12 @@
 #define ISA_fma3 ROOF_ISA_AVX2
 #define ISA_avx2 ROOF_ISA_AVX2
 #define ISA_sse2 ROOF_ISA_SSE2
+#define ISA_scalar ROOF_ISA_SCALAR
 #define NEEDS_avx512f CPU_AVX512F
 #define NEEDS_fma3 (CPU_AVX | CPU_FMA)
 #define NEEDS_avx2 CPU_AVX
 #define NEEDS_sse2 CPU_BASE
+#define NEEDS_scalar CPU_BASE
 
 enum {
 #define OPERATION(op, arrays, bytes, nt) \

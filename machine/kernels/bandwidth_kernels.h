@@ -17,7 +17,7 @@
 #define BANDWIDTH_GRAIN 2048
 
 /* The most rows of one operation. */
-#define BANDWIDTH_MAX_VARIANTS 16
+#define BANDWIDTH_MAX_VARIANTS 20
 
 #ifndef __ASSEMBLER__
 #include "machine/data/roof_terms.h"

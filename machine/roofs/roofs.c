@@ -44,7 +44,7 @@ static const struct roof *next_level(const struct roof *roofs, size_t n_roofs,
 	const struct roof *next = NULL;
 	for (size_t i = 0; i < n_roofs; i++) {
 		const struct roof *other = &roofs[i];
-		if (other->kind != ROOF_BANDWIDTH || other->by_node ||
+		if (other->kind != roof->kind || other->by_node ||
 		    other->threads != roof->threads || other->op != roof->op ||
 		    other->level <= roof->level)
 			continue;

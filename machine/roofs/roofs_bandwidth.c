@@ -32,13 +32,16 @@ static const struct operation {
 	 * length is beyond the last-level cache), everything else alike; Intel's Ice Lake was
 	 * reported to leave out write-backs of zeros over zeros. */
 	bool zeros;
+	bool narrow; /* by accesses of one element, too */
 } operations[] = {
-	{ROOF_OP_READ, "8 B/element loaded", 1},
-	{ROOF_OP_WRITE, "8 B/element stored, write-allocate not counted", 2, true},
-	{ROOF_OP_COPY, "16 B/element: load, store; write-allocate not counted", 24.0 / 16, true},
-	{ROOF_OP_TRIAD, "24 B/element: 2 loads, store; write-allocate not counted", 32.0 / 24},
-	{ROOF_OP_UPDATE, "16 B/element: load, store in place", 1},
-	{ROOF_OP_DAXPY, "24 B/element: 2 loads, store in place", 1},
+	{ROOF_OP_READ, "8 B/element loaded", 1, false, true},
+	{ROOF_OP_WRITE, "8 B/element stored, write-allocate not counted", 2, true, true},
+	{ROOF_OP_COPY, "16 B/element: load, store; write-allocate not counted", 24.0 / 16, true,
+	 true},
+	{ROOF_OP_TRIAD, "24 B/element: 2 loads, store; write-allocate not counted", 32.0 / 24,
+	 false, true},
+	{ROOF_OP_UPDATE, "16 B/element: load, store in place", 1, false, true},
+	{ROOF_OP_DAXPY, "24 B/element: 2 loads, store in place", 1, false, true},
 	{ROOF_OP_WRITE_REP, "8 B/element stored by rep stos; write-allocate not counted", 0, true},
 	{ROOF_OP_COPY_REP, "16 B/element by rep movs; write-allocate not counted", 0},
 	{ROOF_OP_WRITE_NT, "8 B/element stored, non-temporal", 1, true},
@@ -134,12 +137,14 @@ static void fill_with_zeros(void *context, int thread)
 		warm_up(context, thread);
 }
 
-static size_t find_kernels(enum roof_op op,
+/* Those of vectors and strings, or those of one element at a time. */
+static size_t find_kernels(enum roof_op op, bool narrow,
 			   const struct bandwidth_kernel *kernels[BANDWIDTH_MAX_VARIANTS])
 {
 	size_t n = 0;
 	for (size_t i = 0; i < n_bandwidth_kernels && n < BANDWIDTH_MAX_VARIANTS; i++)
-		if (bandwidth_kernels[i].op == op && cpu_has(bandwidth_kernels[i].needs))
+		if (bandwidth_kernels[i].op == op && cpu_has(bandwidth_kernels[i].needs) &&
+		    (bandwidth_kernels[i].isa == ROOF_ISA_SCALAR) == narrow)
 			kernels[n++] = &bandwidth_kernels[i];
 	return n;
 }
@@ -182,7 +187,7 @@ static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *
 				 const struct level_size *level)
 {
 	const struct bandwidth_kernel *kernels[BANDWIDTH_MAX_VARIANTS];
-	size_t n = find_kernels(operation->op, kernels);
+	size_t n = find_kernels(operation->op, kind == ROOF_NARROW, kernels);
 	/* A string instruction may do another thing with what is larger than the caches. */
 	const bool whole = kernels[0]->isa == ROOF_ISA_REP && level->level == ROOF_LEVEL_DRAM;
 	struct roof_job job;
@@ -202,7 +207,8 @@ static struct rf_error *plan_row(struct roofs_run *run, const struct roof_site *
 	for (size_t i = 0; i < job.n_tasks; i++)
 		job.tasks[i].with_clock = !is_beyond(level->level);
 	fill_row(kind, operation->op, operation->convention, level, &job.row);
-	set_theory(run, operation, level, kernels[0]->isa, &job);
+	if (kind != ROOF_NARROW)
+		set_theory(run, operation, level, kernels[0]->isa, &job);
 	if (is_beyond(level->level) || kernels[0]->non_temporal)
 		job.repeat_ns = MEMORY_REPEAT * run->wish->effort.repeat_ns;
 	if (is_beyond(level->level))
@@ -293,6 +299,11 @@ struct rf_error *roofs_plan_bandwidth(struct roofs_run *run, const struct roof_s
 		for (size_t op = 0; op < N_OPERATIONS && !error; op++)
 			error = plan_row(run, site, ROOF_BANDWIDTH, &operations[op],
 					 &levels[level]);
+	for (size_t level = 0; level < n && site->n_threads == 1 && !site->by_node; level++)
+		for (size_t op = 0; op < N_OPERATIONS && !error; op++)
+			if (operations[op].narrow)
+				error = plan_row(run, site, ROOF_NARROW, &operations[op],
+						 &levels[level]);
 	return error;
 }
 

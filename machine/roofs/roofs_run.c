@@ -103,7 +103,10 @@ static void job_progress(struct roofs_run *run, const struct roof_job *job)
 			 row->threads == 1 ? "" : "s");
 	else
 		snprintf(what, sizeof(what), "%s %s%s, %d thread%s", roof_level_name(row->level),
-			 roof_op_name(row->op), row->kind == ROOF_ZEROS ? " of zeros" : "",
+			 roof_op_name(row->op),
+			 row->kind == ROOF_ZEROS    ? " of zeros"
+			 : row->kind == ROOF_NARROW ? " by 8 bytes"
+						    : "",
 			 row->threads, row->threads == 1 ? "" : "s");
 	roofs_progress(run, what);
 }

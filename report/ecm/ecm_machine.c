@@ -2,11 +2,13 @@
 #include "report/ecm/ecm_machine.h"
 
 #include "cache/geometry.h"
+#include "machine/topology/theory.h"
 #include "report/model/model_place.h"
 #include "report/model/model_roofs.h"
 
 #include <math.h>
 
+#define NARROW_BYTES 8  /* of an access of ROOF_NARROW */
 #define LEAST_KERNELS 4 /* at each level, for a rule to be chosen by them */
 
 /* What the kernels of docs/roofs.md move, in arrays: in LS bytes, towards the core (with what is
@@ -14,9 +16,10 @@
 static const struct stream {
 	enum roof_op op;
 	double bytes, in, out;
+	double stores; /* of an element; all other bytes are loaded */
 } streams[] = {
-	{ROOF_OP_READ, 1, 1, 0},  {ROOF_OP_WRITE, 1, 1, 1},  {ROOF_OP_COPY, 2, 2, 1},
-	{ROOF_OP_TRIAD, 3, 3, 1}, {ROOF_OP_UPDATE, 2, 1, 1}, {ROOF_OP_DAXPY, 3, 2, 1},
+	{ROOF_OP_READ, 1, 1, 0, 0},  {ROOF_OP_WRITE, 1, 1, 1, 1},  {ROOF_OP_COPY, 2, 2, 1, 1},
+	{ROOF_OP_TRIAD, 3, 3, 1, 1}, {ROOF_OP_UPDATE, 2, 1, 1, 1}, {ROOF_OP_DAXPY, 3, 2, 1, 1},
 };
 #define N_STREAMS (sizeof(streams) / sizeof(*streams))
 #define N_BORDERS 3
@@ -33,23 +36,44 @@ static bool has_victim_l3(const struct profile *profile)
 }
 
 /* The time of a stream for each byte of an array, of one thread, ns; NAN: not measured. */
-static double time_of(const struct profile *profile, const struct stream *stream,
-		      enum roof_level level)
+static double time_of(const struct profile *profile, enum roof_kind kind,
+		      const struct stream *stream, enum roof_level level)
 {
-	const double rate = model_roof(profile, roof_bandwidth(stream->op, level), 1);
+	struct roof_key key = roof_bandwidth(stream->op, level);
+	key.kind = kind;
+	const double rate = model_roof(profile, key, 1);
 	return rate > 0 ? stream->bytes / rate : NAN;
 }
 
+/* What loads and stores take of a stream for each byte of an array with all data in L1, ns.  That
+ * is all of the kernel's time there, but for accesses of 8 bytes: then instructions take longer,
+ * which goes on beside transfers, and loads and stores are reckoned by the rates of the
+ * microarchitecture. */
+static double nol_of(const struct profile *profile, enum roof_kind kind,
+		     const struct stream *stream)
+{
+	const double l1 = time_of(profile, kind, stream, ROOF_LEVEL_L1),
+		     clock = model_clock_held_ghz(profile);
+	const struct microarchitecture *row =
+		microarchitecture_named(profile_get_fact(profile, "microarchitecture"));
+	if (kind != ROOF_NARROW || !row || !(row->loads[0] > 0) || !(row->stores[0] > 0) ||
+	    !(clock > 0))
+		return l1;
+	const double loads = stream->bytes - stream->stores,
+		     cycles = fmax(loads / row->loads[0], stream->stores / row->stores[0]);
+	return isnan(l1) ? l1 : fmin(l1, cycles / clock / NARROW_BYTES);
+}
+
 /* Kernels of one border, whose unit is a byte of an array, ns for cycles; returns how many. */
-static size_t add_kernels(const struct profile *profile, bool victim_l3, int border,
-			  struct ecm_kernel *kernels)
+static size_t add_kernels(const struct profile *profile, enum roof_kind kind, bool victim_l3,
+			  int border, struct ecm_kernel *kernels)
 {
 	static const enum roof_level levels[N_BORDERS] = {ROOF_LEVEL_L2, ROOF_LEVEL_L3,
 							  ROOF_LEVEL_DRAM};
 	size_t n = 0;
 	for (size_t s = 0; s < N_STREAMS; s++) {
-		const double l1 = time_of(profile, &streams[s], ROOF_LEVEL_L1),
-			     time = time_of(profile, &streams[s], levels[border - 1]);
+		const double l1 = nol_of(profile, kind, &streams[s]),
+			     time = time_of(profile, kind, &streams[s], levels[border - 1]);
 		if (isnan(l1) || isnan(time))
 			continue;
 		kernels[n] = (struct ecm_kernel){.nol = l1, .borders = border, .cycles = time};
@@ -63,18 +87,37 @@ static size_t add_kernels(const struct profile *profile, bool victim_l3, int bor
 	return n;
 }
 
+/* Of all borders.  *enough: so many at each as a rule can be chosen by. */
+static size_t all_kernels(const struct profile *profile, enum roof_kind kind, bool victim_l3,
+			  struct ecm_kernel kernels[N_BORDERS * N_STREAMS], bool *enough)
+{
+	size_t n = 0;
+	*enough = true;
+	for (int border = 1; border <= N_BORDERS; border++) {
+		const size_t here = add_kernels(profile, kind, victim_l3, border, &kernels[n]);
+		*enough &= here >= LEAST_KERNELS || (border == 2 && here == 0); /* no L3 */
+		n += here;
+	}
+	return n;
+}
+
+static void fit_narrow(const struct profile *profile, struct ecm_machine *machine)
+{
+	struct ecm_kernel kernels[N_BORDERS * N_STREAMS];
+	bool enough;
+	const size_t n = all_kernels(profile, ROOF_NARROW, machine->victim_l3, kernels, &enough);
+	if (enough)
+		machine->narrow = ecm_fit_rule(machine->fit.rule, machine->fit.past_l3, kernels, n);
+}
+
 struct ecm_machine ecm_machine_of(const struct profile *profile)
 {
 	struct ecm_kernel kernels[N_BORDERS * N_STREAMS];
 	struct ecm_machine machine = {.clock_ghz = model_clock_held_ghz(profile),
 				      .victim_l3 = has_victim_l3(profile)};
-	bool enough = true;
-	for (int border = 1; border <= N_BORDERS; border++) {
-		const size_t n = add_kernels(profile, machine.victim_l3, border,
-					     &kernels[machine.n_kernels]);
-		enough &= n >= LEAST_KERNELS || (border == 2 && n == 0); /* no L3 */
-		machine.n_kernels += n;
-	}
+	bool enough;
+	machine.n_kernels =
+		all_kernels(profile, ROOF_BANDWIDTH, machine.victim_l3, kernels, &enough);
 	if (!machine.n_kernels)
 		return machine;
 	machine.source = enough ? ECM_FITTED : ECM_PRIOR;
@@ -87,5 +130,6 @@ struct ecm_machine ecm_machine_of(const struct profile *profile)
 		machine.fit = ecm_fit_rule(prior ? prior : &ecm_rules[0], false, kernels,
 					   machine.n_kernels);
 	}
+	fit_narrow(profile, &machine);
 	return machine;
 }

@@ -16,8 +16,11 @@ enum ecm_source {
 struct ecm_machine {
 	double clock_ghz; /* that the machine held; NAN: not known, and nothing is in cycles */
 	enum ecm_source source;
-	bool victim_l3;        /* as simulated; false where nothing was */
-	struct ecm_fit fit;    /* links in 1e9 bytes per second, of one thread */
+	bool victim_l3;     /* as simulated; false where nothing was */
+	struct ecm_fit fit; /* links in 1e9 bytes per second, of one thread */
+	/* By accesses of 8 bytes, with the same rule: eight accesses to a line take more of the
+	 * buffers for lines under way than one.  Without a rule: not measured. */
+	struct ecm_fit narrow;
 	struct ecm_fit second; /* of the best other rule; without a rule: none was tried */
 	size_t n_kernels;      /* behind the fit */
 	/* What instructions take in its core; NULL: loops get what is known of all. */

@@ -137,13 +137,12 @@ static void compose(const struct context *context, struct ecm_account *account)
 	const struct ecm_time all = ecm_compose(rule, account->parts_s),
 			      transfers = ecm_compose(rule, moving);
 	const bool waits = transfers.cycles + account->latency_s > all.cycles;
-	const double memory = ecm_memory_s(account), threads = context->f->concurrency;
+	const double threads = context->f->concurrency;
 	add_parts(account,
 		  waits ? transfers.adds & ~(ECM_SET(ECM_OL) | ECM_SET(ECM_NOL)) : all.adds);
 	account->account_s[ACCOUNT_LATENCY] = waits ? account->latency_s : 0;
 	account->light_s = all.cycles;
 	account->predicted_s = waits ? transfers.cycles + account->latency_s : all.cycles;
-	account->memory_busy_s = memory * context->memory_share;
 	const double together =
 		ecm_with_threads(account->predicted_s, account->memory_busy_s, threads);
 	account->account_s[ACCOUNT_MEMORY] += together - account->predicted_s;
@@ -161,6 +160,16 @@ static void add_branches(const struct context *context, const struct piece *piec
 	account->predicted_s += account->account_s[ACCOUNT_BRANCHES];
 }
 
+/* By all accesses of the loop, with loops within, or of the function. */
+static double narrowness_of(const struct context *context, const struct piece *piece)
+{
+	const struct model_function *f = context->f;
+	const struct tally_main all = piece->loop == PROFILE_NONE ? model_tally_main(&f->tally)
+								  : f->loops[piece->loop].tally;
+	return ecm_narrowness((double)all.loads + (double)all.stores,
+			      (double)all.load_bytes + (double)all.store_bytes);
+}
+
 static void predict(const struct context *context, const struct piece *piece,
 		    struct ecm_account *account)
 {
@@ -168,8 +177,14 @@ static void predict(const struct context *context, const struct piece *piece,
 	add_core(context, piece, account);
 	if (!(context->lacks & (ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS))) {
 		const struct ecm_moves moves = ecm_moves_of(piece->events, piece->irregular);
+		/* what the memory itself is busy for has nothing to do with how it is asked */
 		ecm_transfer_seconds(context->machine, context->profile, &moves,
-				     context->f->concurrency, seconds);
+				     context->f->concurrency, 0, seconds);
+		account->memory_busy_s =
+			(seconds[ECM_L2_MEMORY] + seconds[ECM_L3_MEMORY]) * context->memory_share;
+		ecm_transfer_seconds(context->machine, context->profile, &moves,
+				     context->f->concurrency, narrowness_of(context, piece),
+				     seconds);
 		for (int p = ECM_FIRST_LINK; p < ECM_PARTS; p++)
 			account->parts_s[p] = seconds[p];
 		add_latency(context, piece, account);

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#define MOST_TO_A_LINE 8.0 /* accesses of 8 bytes */
+
 static double or_nothing(double bytes)
 {
 	return isfinite(bytes) && bytes > 0 ? bytes : 0;
@@ -48,15 +50,28 @@ static double slower_by(const struct profile *profile, enum roof_level level, do
 	return one > 0 && all > 0 ? fmax(1, one * threads / all) : 1;
 }
 
+double ecm_narrowness(double accesses, double bytes)
+{
+	const double to_a_line = bytes > 0 ? accesses * CACHE_LINE / bytes : 1;
+	return fmin(1, fmax(0, (to_a_line - 1) / (MOST_TO_A_LINE - 1)));
+}
+
 void ecm_transfer_seconds(const struct ecm_machine *machine, const struct profile *profile,
-			  const struct ecm_moves *moves, double threads, double *seconds)
+			  const struct ecm_moves *moves, double threads, double narrow,
+			  double *seconds)
 {
 	double in[ECM_PARTS], out[ECM_PARTS];
 	ecm_by_link(moves, machine->fit.past_l3, in, out);
-	for (int p = 0; p < ECM_PARTS; p++)
+	for (int p = 0; p < ECM_PARTS; p++) {
 		seconds[p] = p < ECM_FIRST_LINK
 				     ? 0
 				     : 1e-9 * ecm_transfer(&machine->fit.links[p], in[p], out[p]);
+		if (p >= ECM_FIRST_LINK && machine->narrow.rule)
+			seconds[p] +=
+				narrow * fmax(0, 1e-9 * ecm_transfer(&machine->narrow.links[p],
+								     in[p], out[p]) -
+							 seconds[p]);
+	}
 	if (threads > 1)
 		seconds[ECM_L2_L3] *= slower_by(profile, ROOF_LEVEL_L3, threads);
 }

@@ -89,7 +89,9 @@ static void put_name(char *name, size_t size, const struct roof *row)
 			 roof_isa_name(row->isa), roof_op_name(row->op));
 	else
 		snprintf(name, size, "%s %s%s", roof_level_name(row->level), roof_op_name(row->op),
-			 row->kind == ROOF_ZEROS ? " of zeros" : "");
+			 row->kind == ROOF_ZEROS    ? " of zeros"
+			 : row->kind == ROOF_NARROW ? " by 8 bytes"
+						    : "");
 }
 
 char *run_roofs_slower(const struct machine *machine, double *share)

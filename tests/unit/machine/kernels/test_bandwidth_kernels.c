@@ -21,6 +21,12 @@ static bool begins(const char *text, const char *start)
 	return !strncmp(text, start, strlen(start));
 }
 
+/* Bytes of each load and store; of string instructions 0. */
+static size_t access_bytes(const struct bandwidth_kernel *kernel)
+{
+	return kernel->isa == ROOF_ISA_SCALAR ? 8 : vector_bytes(kernel->isa);
+}
+
 static const char *name_of(const struct bandwidth_kernel *kernel)
 {
 	static char name[128];
@@ -169,7 +175,7 @@ Test(bandwidth_kernels, load_sees_every_word_of_each_iteration)
 		if (!is(kernel->body, "load") || !cpu_has(kernel->needs))
 			continue;
 		checked++;
-		size_t step = kernel->streams * kernel->unroll * vector_bytes(kernel->isa);
+		size_t step = kernel->streams * kernel->unroll * access_bytes(kernel);
 		struct guarded a = guarded_create(1);
 		for (size_t bytes = step; bytes <= WORDS * 8; bytes += step)
 			for (size_t at = 0; at < bytes / 8; at++) {
@@ -228,8 +234,7 @@ Test(bandwidth_kernels, an_iteration_divides_the_grain)
 {
 	for (size_t i = 0; i < n_bandwidth_kernels; i++) {
 		const struct bandwidth_kernel *kernel = &bandwidth_kernels[i];
-		size_t vector =
-			is(roof_isa_name(kernel->isa), "rep") ? 8 : vector_bytes(kernel->isa);
+		size_t vector = is(roof_isa_name(kernel->isa), "rep") ? 8 : access_bytes(kernel);
 		cr_assert_eq(BANDWIDTH_GRAIN % (kernel->streams * kernel->unroll * vector), 0, "%s",
 			     name_of(kernel));
 	}
@@ -326,7 +331,7 @@ Test(bandwidth_kernels, instructions_move_the_stated_bytes)
 		if (is(roof_isa_name(kernel->isa), "rep"))
 			continue;
 		struct traffic traffic = inner_loop_traffic(kernel);
-		int step = kernel->streams * kernel->unroll * (int)vector_bytes(kernel->isa);
+		int step = kernel->streams * kernel->unroll * (int)access_bytes(kernel);
 		int stored = is(roof_op_name(kernel->op), "read") ? 0 : step;
 		const char *name = name_of(kernel);
 		cr_assert_eq(traffic.store_bytes, kernel->non_temporal ? 0 : stored, "%s", name);

@@ -186,13 +186,45 @@ Test(loop_account, threads_share_caches_and_memory)
 	const struct ecm_machine machine = ecm_machine_of(p);
 	const struct ecm_moves moves = {.in = {6400, 6400, 6400}};
 	double one[ECM_PARTS], two[ECM_PARTS];
-	ecm_transfer_seconds(&machine, p, &moves, 1, one);
-	ecm_transfer_seconds(&machine, p, &moves, 2, two);
+	ecm_transfer_seconds(&machine, p, &moves, 1, 0, one);
+	ecm_transfer_seconds(&machine, p, &moves, 2, 0, two);
 	near(two[ECM_L1_L2], one[ECM_L1_L2], 1e-9, "L1L2 is each core's own");
 	near(two[ECM_L2_L3], 2 * one[ECM_L2_L3], 1e-9, "L2L3");
 	near(two[ECM_L3_MEMORY], one[ECM_L3_MEMORY], 1e-9, "memory is shared out by the model");
 	near(ecm_memory_share(p), 1 / 1.6, 1e-9, "share");
 	model_deinit(&model);
+	profile_destroy(p);
+}
+
+/* Memory that gives accesses of 8 bytes half of what it gives others: accesses between are
+ * between, and the memory itself is busy as long as ever. */
+Test(loop_account, narrow_accesses_have_links_of_their_own)
+{
+	struct profile *p = profile_of(true, true, 10);
+	const size_t n = p->n_roofs;
+	for (size_t i = 0; i < n; i++) {
+		const struct roof *row = &p->roofs[i];
+		const double slower = row->level == ROOF_LEVEL_DRAM ? 2 : 1;
+		sample_roof(p, ROOF_NARROW, "scalar", "", roof_op_name(row->op),
+			    roof_level_name(row->level), 1, row->best / slower);
+	}
+	const struct ecm_machine machine = ecm_machine_of(p);
+	const struct ecm_moves moves = {.in = {6400, 6400, 6400}};
+	double wide[ECM_PARTS], narrow[ECM_PARTS], between[ECM_PARTS];
+	ecm_transfer_seconds(&machine, p, &moves, 1, 0, wide);
+	ecm_transfer_seconds(&machine, p, &moves, 1, 1, narrow);
+	ecm_transfer_seconds(&machine, p, &moves, 1, 0.5, between);
+	near(narrow[ECM_L1_L2], wide[ECM_L1_L2], 0.02, "L1L2");
+	near(narrow[ECM_L2_L3], wide[ECM_L2_L3], 0.02, "L2L3");
+	cr_expect(narrow[ECM_L3_MEMORY] > 1.9 * wide[ECM_L3_MEMORY], "%g beside %g",
+		  narrow[ECM_L3_MEMORY], wide[ECM_L3_MEMORY]);
+	near(between[ECM_L3_MEMORY], (wide[ECM_L3_MEMORY] + narrow[ECM_L3_MEMORY]) / 2, 1e-9,
+	     "between");
+	cr_expect_eq(ecm_narrowness(100, 6400), 0);
+	cr_expect_eq(ecm_narrowness(100, 800), 1);
+	cr_expect_eq(ecm_narrowness(100, 100), 1);
+	cr_expect_eq(ecm_narrowness(0, 0), 0);
+	near(ecm_narrowness(100, 1600), 3 / 7.0, 1e-9, "16 bytes");
 	profile_destroy(p);
 }
 

@@ -112,6 +112,11 @@ static void note_span(const struct report_view *view, FILE *notes)
 	const char *timed = profile_get_fact(profile, "span_timed_by");
 	const double error_s = fmax(profile_number_fact(profile, "span_start_error_s", 0),
 				    profile_number_fact(profile, "span_end_error_s", 0));
+	if (profile_get_fact(profile, "interrupted_calls"))
+		note_first(notes,
+			   "the program was interrupted: the counted run was ended behind as many "
+			   "reads and writes, %.0f, and what it did since the last one may be off",
+			   profile_number_fact(profile, "interrupted_calls", 0));
 	if (!profile_get_fact(profile, "run_s"))
 		return;
 	note_first(notes, "only %s to %s s of the %s s that the program ran were measured",

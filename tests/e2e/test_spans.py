@@ -2,6 +2,9 @@
 
 import json
 import os
+import signal
+import subprocess
+import time
 
 import pytest
 
@@ -119,3 +122,34 @@ def test_json_of_a_span_is_as_its_schema_says(t):
     schema = json.loads(text(os.path.join(SOURCE, "docs", "report.schema.json")))
     report = t.profile([t.program("phases.c"), "a"], "--delay=1ms", status=3).json
     assert not list(jsonschema.Draft7Validator(schema).iter_errors(report))
+
+
+def interrupted(t, *words, wait):
+    """Ctrl-C once so many lines have been read, or after a while; the report, and how rfprof ended."""
+    path = os.path.join(t.work, "interrupted.json")
+    process = subprocess.Popen([t.rfprof_path, "-q", "--keep-roofs", "--no-save", "--traffic=none", "--json", path,
+                                t.program("phases.c"), *words], stdout=subprocess.PIPE, cwd=t.work, env=t.environment(),
+                               start_new_session=True)
+    if wait:
+        for _ in range(wait):
+            assert process.stdout.readline() == b"a line\n"
+    else:
+        time.sleep(1)
+    os.killpg(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=120)
+    return json.loads(text(path)), process.returncode, wait + out.count(b"a line\n")
+
+
+def test_an_interrupted_program_is_counted_up_to_there(t):
+    report, status, lines = interrupted(t, "i", wait=200)
+    assert status == -signal.SIGINT
+    found = flop(report)["phase_a"]
+    assert (lines - 2) * A <= found <= (lines + 1) * A, (found / A, lines)
+    assert any("interrupted" in note and "reads and writes" in note for note in report["run"]["notes"])
+    assert report["run"]["work_source"] == "counted execution"
+
+
+def test_what_cannot_be_found_again_is_not_counted(t):
+    report, status, _ = interrupted(t, "a99999", wait=0)
+    assert status == -signal.SIGINT and report["run"]["work_source"] == "none"
+    assert any("too rarely" in note for note in report["run"]["notes"]), report["run"]["notes"]

@@ -209,6 +209,17 @@ bool launch_was_interrupted(int status)
 	       (WIFSIGNALED(status) && seen[WTERMSIG(status)]);
 }
 
+int launch_forget_interruption(void)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	int first = 0;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		first = !first && seen[ends[i]] ? ends[i] : first;
+	for (int number = 0; number < NSIG; number++)
+		seen[number] = 0;
+	return first;
+}
+
 bool launch_ignored_signals(char *names, size_t size)
 {
 	size_t used = 0;

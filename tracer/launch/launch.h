@@ -47,6 +47,8 @@ bool launch_was_continued(void);
 /* Whether a signal that asks for an end (INT, TERM, HUP, QUIT) has come, or the program with that
  * wait status died of any signal that was sent to this process. */
 bool launch_was_interrupted(int status);
+/* The first of these signals that has come; 0: none.  They are forgotten: another run begins. */
+int launch_forget_interruption(void);
 
 /* Ends this process as a program with that wait status ended: same exit status, or death by the
  * same signal (without a core dump of ours). */

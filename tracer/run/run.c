@@ -21,6 +21,7 @@
 #include "tracer/run/run_roofs.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -164,6 +165,31 @@ static void announce(const struct run *run)
 	run_log_say(&run->log, n > 1 ? text : announcement(run));
 }
 
+/* Calls that read and write, of a program that was interrupted, by which the same moment can be
+ * found in the counted run: to a hundredth, where they come evenly. */
+#define FEWEST_CALLS 100
+
+/* The timed run was interrupted: the counted one is to end at the same point of the work.  False:
+ * it cannot be found, and is said. */
+static bool count_up_to_interruption(struct run *run)
+{
+	static const struct span_options all = {0};
+	const bool is_whole = !run->span && run->options->repeat == 1;
+	if (!is_whole || run->calls < FEWEST_CALLS || !(run->span = span_create(&all))) {
+		run_log_note(&run->log,
+			     "interrupted: the second run, which counts, was left out, since the "
+			     "program read and wrote too rarely to find the same moment in it");
+		return false;
+	}
+	const int number = launch_forget_interruption();
+	run->span->calls = run->calls;
+	run->span->ends_by = number ? number : SIGINT;
+	profile_set_fact(run->profile, "interrupted_calls", "%" PRIu64, run->calls);
+	run_log_say(&run->log, "interrupted: run 2/2 counts the program up to the same moment "
+			       "(Ctrl-C ends that)");
+	return true;
+}
+
 /* What fails in the second run is a warning: there are times to report. */
 static struct rf_error *run_twice(struct run *run)
 {
@@ -171,12 +197,14 @@ static struct rf_error *run_twice(struct run *run)
 	struct rf_error *error = run_timed_all(run);
 	if (error || !run->counters.choice.counted_run || run->options->kind == RUN_KIND_TIME)
 		return error;
-	if (launch_was_interrupted(run->timed_status)) {
-		run_log_note(&run->log, "interrupted: the second run, which counts, was left out");
+	const bool was_interrupted = launch_was_interrupted(run->timed_status);
+	if (was_interrupted && !count_up_to_interruption(run))
 		return NULL;
-	}
 	error = run_counted(run, 2);
-	if (run->counted)
+	if (run->counted && was_interrupted)
+		profile_set_fact(run->profile, "stdout_same",
+				 "unknown: the program was interrupted");
+	else if (run->counted)
 		run_note_comparison(run);
 	if (launch_was_interrupted(run->counted_status))
 		profile_set_fact(run->profile, "counts_incomplete", "interrupted in run 2");

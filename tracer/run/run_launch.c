@@ -320,6 +320,7 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 	wait_for_end(launch->pid, &timed->row.exit_status, &usage, sampler);
 	timed->has_ended = !refusal;
 	sampler->end_ns = clock_now_ns();
+	run->calls = sampler->usage.calls;
 	pmu_run_stop(counters);
 	error = run->sampler_ops->finish(sampler);
 	breakpoints_stop(sampler->breakpoints);

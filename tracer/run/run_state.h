@@ -33,6 +33,7 @@ struct run {
 	int timed_status, counted_status;      /* wait statuses of the program */
 	bool started;      /* a process for the program: its streams are in use */
 	bool has_ended;    /* the program, with timed_status */
+	uint64_t calls;    /* that read and write, of the timed program (span/progress.h) */
 	bool goes_on;      /* --pid: the process, behind the time that was asked for */
 	pthread_t cleaner; /* gives back what the counted run had */
 	bool cleans;

@@ -1,7 +1,10 @@
 /* Where a span begins and ends in each run, and what the report says of it. */
 #include "tracer/span/span.h"
 
+#include "tracer/span/progress.h"
+
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 
 /* Slices of a span that the clock gives: so many of its own length, but not shorter than that, and
@@ -9,6 +12,10 @@
 #define SLICES_OF_SPAN 50
 #define SHORTEST_NS 4e6
 #define SLICES_OF_RUN 1000
+
+/* Between two looks at how far an interrupted program has come, and how long it may take to end. */
+#define LOOK_NS 1000000
+#define PATIENCE_NS 5000000000
 
 bool span_is_asked_for(const struct span_options *options)
 {
@@ -109,7 +116,7 @@ enum span_part span_part_of(const struct span *span, uint64_t time)
 /* Whether it is known only at the end which slices are the span. */
 static bool is_searched(const struct span *span)
 {
-	return !span_is_by_function(span) && !span->same_run;
+	return !span_is_by_function(span) && !span->same_run && !span->calls;
 }
 
 void span_counted_begins(struct span *span, uint64_t now, double native_s, bool same_run)
@@ -118,7 +125,8 @@ void span_counted_begins(struct span *span, uint64_t now, double native_s, bool 
 	const double least = fmax(native_s * 1e9 / SLICES_OF_RUN, SHORTEST_NS);
 	slices_deinit(&span->slices);
 	span->same_run = same_run;
-	span->number = span_is_by_function(span) && !span->options.start_at ? SLICE_IN : 0;
+	const bool at_once = span_is_by_function(span) ? !span->options.start_at : span->calls > 0;
+	span->number = at_once ? SLICE_IN : SLICE_BEFORE;
 	span->interval_ns = (uint64_t)fmax(wanted, least);
 	span->next_cut_ns = now + span->interval_ns;
 	if (same_run)
@@ -142,7 +150,7 @@ uint32_t span_slice(const struct span *span)
 /* When the clock begins the next slice. */
 static uint64_t next_cut(const struct span *span)
 {
-	if (span_is_by_function(span))
+	if (span_is_by_function(span) || span->calls)
 		return SPAN_NEVER;
 	if (!span->same_run)
 		return span->next_cut_ns;
@@ -167,12 +175,34 @@ uint64_t span_patience(const struct span *span, uint64_t now)
 	return next == SPAN_NEVER ? UINT64_MAX : next > now ? next - now : 1;
 }
 
+/* ---- an interrupted run ---- */
+
+bool span_is_on_its_way(struct span *span, uint64_t now)
+{
+	if (now - span->looked_ns < LOOK_NS)
+		return true;
+	span->looked_ns = now;
+	return progress_calls(span->calls_of) < span->calls;
+}
+
+void span_end_process(struct span *span, uint64_t now)
+{
+	if (!span->told_ns) {
+		span->told_ns = now;
+		kill(span->calls_of, span->ends_by);
+	} else if (now - span->told_ns > PATIENCE_NS) {
+		kill(span->calls_of, SIGKILL);
+	}
+}
+
 /* ---- the end ---- */
 
 static const char *how_counted(const struct span *span)
 {
 	if (span->same_run)
 		return "the same run";
+	if (span->calls)
+		return "calls that read and write";
 	return span_is_by_function(span) ? "entries and returns of functions"
 					 : "processor time of the code that ran";
 }
@@ -221,8 +251,9 @@ double span_save(const struct span *span, uint64_t end_ns, struct profile *profi
 	profile_set_fact(profile, "span_start_s", "%.6f", seconds_since(span->released_ns, first));
 	profile_set_fact(profile, "span_end_s", "%.6f", seconds_since(span->released_ns, last));
 	profile_set_fact(profile, "span_timed_by", "%s",
-			 span_is_by_function(span) ? "entries and returns of functions"
-						   : "the clock");
+			 span->calls                 ? "an interruption"
+			 : span_is_by_function(span) ? "entries and returns of functions"
+						     : "the clock");
 	if (from >= end_ns)
 		profile_add_note(profile,
 				 "the program ended after %.3g s, before the span began: nothing "

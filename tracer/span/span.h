@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* What was asked for; all 0: the whole run. */
 struct span_options {
@@ -33,6 +34,13 @@ struct span {
 	uint64_t from_ns, until_ns;
 	uint64_t released_ns;
 	bool same_run; /* the counted run is the timed one (--once) */
+	/* An interrupted timed run: the counted one ends when its first process has made so many
+	 * calls (progress.h); 0: not so. */
+	uint64_t calls;
+	int ends_by;        /* the signal that ends it then */
+	pid_t calls_of;     /* its first process */
+	uint64_t looked_ns; /* at it; and when it was sent that signal; 0: not yet */
+	uint64_t told_ns;
 	struct marks marks;
 	struct native_times times;
 	/* Of the counted run, under its lock: */
@@ -73,6 +81,11 @@ uint32_t span_slice(const struct span *span);
 void span_advance(struct span *span, uint64_t now);
 /* ns until it may change; UINT64_MAX: never by the clock. */
 uint64_t span_patience(const struct span *span, uint64_t now);
+
+/* Looks whether the first process of the counted run has made span->calls; true: not yet. */
+bool span_is_on_its_way(struct span *span, uint64_t now);
+/* Ends it by span->ends_by, once, and some seconds later for good. */
+void span_end_process(struct span *span, uint64_t now);
 
 /* All that was counted is in the profile: what was not counted within the span is taken out, but
  * for `checked`, and facts say how the span was found. */

@@ -458,6 +458,8 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 		tracee->started = true;
 	process_log_begin(&run->processes, run->profile, run->main_pid);
 	if (run->span)
+		run->span->calls_of = run->main_pid;
+	if (run->span)
 		span_counted_begins(run->span, clock_now_ns(), run->traffic.native_s,
 				    run->keep_rest);
 	launch_release(launch);

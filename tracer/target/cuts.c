@@ -9,6 +9,8 @@
 /* A store of a thread that it has made by now is seen by all after that: far longer than a
  * processor keeps one to itself. */
 #define SEEN_NS 5000
+/* How often it is looked how many calls the program has made. */
+#define CALLS_NS 1000000
 
 static bool by_function(const struct target *target)
 {
@@ -101,6 +103,27 @@ static void hold_stop(struct target *target)
 	}
 }
 
+static bool is_any_due(const struct target *target)
+{
+	bool any = false;
+	for (int slot = 1; slot < target->n_slots; slot++)
+		any |= cuts_is_due(target, slot);
+	return any;
+}
+
+/* Where the timed run was interrupted all threads are cut, and the program is ended. */
+static void follow_calls(struct target *target)
+{
+	struct span *span = target->span;
+	const uint64_t now = clock_now_ns();
+	pthread_mutex_lock(target->lock);
+	if (span_slice(span) == SLICE_IN && !span_is_on_its_way(span, now))
+		span_counted_enters(span, SLICE_AFTER, now);
+	if (span_slice(span) == SLICE_AFTER && !is_any_due(target))
+		span_end_process(span, now);
+	pthread_mutex_unlock(target->lock);
+}
+
 void cuts_ask(struct target *target)
 {
 	struct span *span = target->span;
@@ -111,6 +134,8 @@ void cuts_ask(struct target *target)
 		span_advance(span, clock_now_ns());
 		pthread_mutex_unlock(target->lock);
 	}
+	if (span->calls && target->pid == span->calls_of)
+		follow_calls(target);
 	if (by_function(target) && span_slice(span) == SLICE_IN && !target->holds_stop) {
 		pthread_mutex_lock(target->lock);
 		hold_stop(target);
@@ -128,7 +153,9 @@ void cuts_ask(struct target *target)
 
 uint64_t cuts_patience(const struct target *target, uint64_t now)
 {
-	return target->span && !target->native ? span_patience(target->span, now) : UINT64_MAX;
+	if (!target->span || target->native)
+		return UINT64_MAX;
+	return target->span->calls ? CALLS_NS : span_patience(target->span, now);
 }
 
 /* ---- events of the program ---- */

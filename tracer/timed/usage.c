@@ -2,6 +2,7 @@
 #include "tracer/timed/usage.h"
 
 #include "base/small_file.h"
+#include "tracer/span/progress.h"
 #include "tracer/timed/schedule.h"
 
 #include <stdio.h>
@@ -31,6 +32,7 @@ void usage_at_end(pid_t pid, struct usage *usage)
 	snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
 	usage->has_bytes = field(path, "rchar", &usage->read_bytes) &&
 			   field(path, "wchar", &usage->written_bytes);
+	usage->calls = progress_calls(pid);
 	usage->has_ready = schedule_kernel_sums((uint32_t)pid, (uint32_t)pid, &usage->ran_ns,
 						&usage->ready_ns);
 }

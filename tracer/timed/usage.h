@@ -11,6 +11,7 @@ struct usage {
 	uint64_t ran_ns, ready_ns; /* of the first thread: it ran, and was ready, for so long */
 	/* by read(2), write(2) and their kin, with children that were waited for */
 	uint64_t read_bytes, written_bytes;
+	uint64_t calls; /* how many these calls were; 0: not known */
 };
 
 /* Of a process that has ended and is not waited for yet. */

@@ -1,7 +1,7 @@
 /* A program of phases that know their work: phase_a multiplies FLOP_A times, phase_b FLOP_B times, for each
  * of its arguments in turn: "a", "b", "r" (phase_b called by way of itself, three deep), "j" (phase_b
  * reached by a jump), "s" (sleeps 0.1 s), "w" (waits until a second thread has run phase_a), "c" (phase_b in a
- * child), "l" (phase_b left by longjmp), "o" (writes a line).  A number behind a letter repeats it. */
+ * child), "l" (phase_b left by longjmp), "o" (writes a line), "i" (writes a line, and phase_a, for ever).  A number behind a letter repeats it. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdint.h>
@@ -93,6 +93,11 @@ static void run(char what)
 		puts("a line");
 		fflush(stdout);
 		break;
+	case 'i':
+		for (;;) {
+			write(1, "a line\n", 7);
+			phase_a();
+		}
 	case 'l':
 		if (!setjmp(away))
 			phase_b(0, 1);

@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "machine/data/size_curve.h"
 #include "tracer/launch/launch.h"
+#include "tracer/schedule/schedule.h"
 #include "tracer/span/breakpoints.h"
 #include "tracer/span/entry_stop.h"
 #include "tracer/target/counted_run.h"
@@ -230,18 +231,22 @@ static void note_usage(struct profile *profile, const struct rusage *usage,
 		profile_set_fact(profile, "peak_memory", "%.0f", peak);
 }
 
-/* While rfprof was stopped (SIGSTOP) the program may have ended: then the end is what the kernel
- * has recorded, where the sampler has such records. */
-static void correct_wall(struct run *run, const struct launch *launch, struct timed_run *timed)
+/* While rfprof was stopped (SIGSTOP), or had no processor for long, the program may have ended:
+ * then the end is what the kernel has recorded, where the sampler has such records. */
+static void correct_wall(struct run *run, const struct launch *launch,
+			 const struct sampler *sampler, struct timed_run *timed)
 {
 	const uint32_t row = profile_find_process(timed->profile, RUN_TIMED, launch->pid);
-	if (!launch_was_continued())
+	const uint64_t lived = row == PROFILE_NONE ? 0 : timed->profile->processes[row].end_ns;
+	const double end_s = ((double)sample_log_start(sampler->log) - (double)sampler->release_ns +
+			      (double)lived) *
+			     1e-9;
+	const bool was_late = lived && timed->row.wall_s - end_s > SCHEDULE_MOST_END_NS * 1e-9;
+	if (!launch_was_continued() && !was_late)
 		return;
-	const double end_s =
-		row == PROFILE_NONE ? 0 : (double)timed->profile->processes[row].end_ns * 1e-9;
-	if (end_s > 0 && end_s < timed->row.wall_s)
+	if (lived && end_s < timed->row.wall_s)
 		timed->row.wall_s = end_s;
-	if (end_s <= 0)
+	if (!lived)
 		run_log_note(&run->log, "rfprof was stopped while the program ran: its wall time "
 					"may hold the pause");
 }
@@ -300,7 +305,7 @@ static void note_times(struct run *run, const struct launch *launch, const struc
 		timed->row.user_s = timed->row.system_s = 0; /* of the whole run */
 	} else {
 		note_usage(timed->profile, usage, &sampler->usage);
-		correct_wall(run, launch, timed);
+		correct_wall(run, launch, sampler, timed);
 	}
 	profile_set_fact(timed->profile, "wall_s", "%.6f", timed->row.wall_s);
 }
@@ -316,6 +321,7 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 					 ?: run->sampler_ops->start(sampler, launch->pid);
 	if (error)
 		return error;
+	usage_at_start(launch->pid, &sampler->usage);
 	struct rf_error *refusal = release(run, launch, sampler);
 	wait_for_end(launch->pid, &timed->row.exit_status, &usage, sampler);
 	timed->has_ended = !refusal;

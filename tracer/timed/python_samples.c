@@ -3,9 +3,6 @@
 
 #include "base/array.h"
 
-/* One look at Python in so many may be torn without a word. */
-enum { MOST_TORN = 20 };
-
 /* By how much the time of a sample is late, in ns: less than another thread needs for a turn. */
 enum { JITTER_NS = 25000 };
 
@@ -93,19 +90,4 @@ void python_samples_deinit(struct python_samples *samples)
 	free(samples->waiting);
 	free(samples->times);
 	u64_map_deinit(&samples->thread_of);
-}
-
-void python_samples_note(const struct python_stacks *stacks, struct profile *profile)
-{
-	uint64_t looks, torn;
-	const char *refused = python_stacks_refused(stacks);
-	python_stacks_counts(stacks, &looks, &torn);
-	if (refused)
-		profile_note_unread(profile, "what Python was at", refused);
-	if (torn > looks / MOST_TORN)
-		profile_add_note(profile,
-				 "%.0f %% of the looks at threads of Python saw them change and "
-				 "gave nothing: samples have the Python stack of another moment, "
-				 "or none",
-				 100 * (double)torn / (double)looks);
 }

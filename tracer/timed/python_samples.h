@@ -40,6 +40,3 @@ struct rf_error *python_samples_add(struct python_samples *samples, uint32_t pid
  * Fails only when memory is short. */
 struct rf_error *python_samples_join(struct python_samples *samples);
 void python_samples_deinit(struct python_samples *samples);
-
-/* Notes what of Python is missing. */
-void python_samples_note(const struct python_stacks *stacks, struct profile *profile);

@@ -5,15 +5,15 @@
 #include "base/array.h"
 #include "base/search.h"
 #include "profile/kernel_names.h"
-#include "symbols/jit_dump.h"
 #include "tracer/process/module_file.h"
 #include "tracer/process/perf_maps.h"
+#include "tracer/schedule/schedule_rows.h"
 #include "tracer/span/breakpoints.h"
 #include "tracer/timed/kernel_chains.h"
 #include "tracer/timed/late_ticks.h"
 #include "tracer/timed/python_samples.h"
+#include "tracer/timed/sample_notes.h"
 #include "tracer/timed/sample_store.h"
-#include "tracer/timed/schedule_rows.h"
 #include "tracer/timed/wait_looks.h"
 
 #include <inttypes.h>
@@ -31,7 +31,6 @@ enum { TURN = 64, TURN_PAUSE_US = 100 };
 enum { LOOK_NS = 9000000 };
 /* Bytes of stack of a thread that is looked at. */
 enum { LOOK_STACK = 4096 };
-
 /* What a time or a sum can be in a profile (36 years of nanoseconds): the program can write any
  * number into the rings that it shares with rfprof. */
 #define MOST (UINT64_C(1) << 60)
@@ -518,36 +517,18 @@ static void note_spread(const struct sample_log *log)
 		profile_set_fact(log->profile, "sample_spread", "%.3f", spread);
 }
 
-/* What is missing of the names of code that was made at run time. */
-static void note_names(const struct sample_log *log)
-{
-	const unsigned unused = perf_maps_unused(log->names);
-	if (perf_maps_trouble(log->names))
-		profile_note_unread(log->profile, "names of code made at run time",
-				    perf_maps_trouble(log->names));
-	if (unused & JIT_DUMP_CLOCK)
-		profile_add_note(
-			log->profile,
-			"the times in jit-PID.dump are not those of CLOCK_MONOTONIC: where "
-			"code was used again for another function, the one written last has "
-			"the time of both");
-	if (unused & JIT_DUMP_LINES)
-		profile_add_note(log->profile,
-				 "some lines of source in jit-PID.dump make no sense, "
-				 "or are more than are read: their functions have none");
-	if (unused & JIT_DUMP_CUT)
-		profile_add_note(log->profile,
-				 "jit-PID.dump has more functions than are read: some "
-				 "have no names, or those of earlier ones");
-}
-
 /* The waits are known before they are played. */
 static void finish_schedule(struct sample_log *log, const struct sampler *sampler)
 {
-	if (sampler->usage.has_ready)
-		schedule_told(log->schedule, (uint32_t)sampler->first_pid, sampler->usage.ran_ns,
-			      sampler->usage.ready_ns);
-	schedule_finish(log->schedule, (uint32_t)sampler->first_pid, sampler->end_ns);
+	const struct schedule_first first = {
+		.tid = (uint32_t)sampler->first_pid,
+		.before = sampler->usage.before,
+		.has_sums = sampler->usage.has_sums,
+		.sums = sampler->usage.sums,
+		.process_ns = sampler->usage.process_ns,
+		.end_ns = sampler->end_ns,
+	};
+	schedule_finish(log->schedule, &first);
 }
 
 struct rf_error *sample_log_finish(const struct sampler *sampler, const char *source,
@@ -571,8 +552,8 @@ struct rf_error *sample_log_finish(const struct sampler *sampler, const char *so
 	log->failed = NULL;
 	if (error)
 		return error;
-	note_names(log);
-	python_samples_note(log->python, profile);
+	sample_notes_names(profile, log->names);
+	sample_notes_python(profile, log->python);
 	note_spread(log);
 	sample_player_finish(log->player, start);
 	if (usage_memory_peak(log->memory))
@@ -584,6 +565,11 @@ struct rf_error *sample_log_finish(const struct sampler *sampler, const char *so
 	profile_set_fact(profile, "sample_period_ns", "%" PRIu64,
 			 period_ns ? period_ns : mean_weight(profile));
 	return NULL;
+}
+
+uint64_t sample_log_start(const struct sample_log *log)
+{
+	return log->start;
 }
 
 const struct counter_place *sample_log_counters(const struct sample_log *log, size_t *n)

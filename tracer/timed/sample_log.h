@@ -44,6 +44,9 @@ void sample_log_lost(struct sample_log *log, uint64_t n);
 struct rf_error *sample_log_finish(const struct sampler *sampler, const char *source,
 				   uint64_t period_ns);
 
+/* When the first execve was: what the profile's times count from; 0: not seen. */
+uint64_t sample_log_start(const struct sample_log *log);
+
 /* Where hardware events happened, in order of time; after sample_log_finish, until
  * sample_log_destroy. */
 const struct counter_place *sample_log_counters(const struct sample_log *log, size_t *n);

@@ -81,7 +81,7 @@ struct sampler {
 	/* when the program was let go, before its execve, and when its end was seen; 0: not known
 	 */
 	uint64_t release_ns, end_ns;
-	struct usage usage; /* of the program, at its end */
+	struct usage usage; /* of the program, at both times */
 	uint64_t n_faults;  /* page faults, with those that were not sampled; 0: not known */
 	bool first_only; /* --no-children: the processes that the program starts are not sampled */
 	/* Of the backends. */

@@ -3,13 +3,16 @@
 
 #include "base/small_file.h"
 #include "tracer/span/progress.h"
-#include "tracer/timed/schedule.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Of many processes the last ones are looked at. */
 enum { WATCHED = 16 };
+
+/* How long a process that is to wait is waited for. */
+enum { MOST_RESTS = 100, REST_US = 500 };
 
 struct usage_memory {
 	pid_t pids[WATCHED]; /* 0: none */
@@ -26,6 +29,24 @@ static bool field(const char *path, const char *name, uint64_t *value)
 	return end != text;
 }
 
+/* It has told that it will wait, but may not have come to that: while it stands in the run queue,
+ * its sum lacks the time that it does so. */
+static void await_rest(pid_t pid)
+{
+	char state[32];
+	for (int i = 0; i < MOST_RESTS; i++) {
+		if (!small_file_status(pid, "State", state, sizeof(state)) || *state != 'R')
+			return;
+		usleep(REST_US);
+	}
+}
+
+void usage_at_start(pid_t pid, struct usage *usage)
+{
+	await_rest(pid);
+	(void)kernel_sums_of_thread((uint32_t)pid, (uint32_t)pid, &usage->before);
+}
+
 void usage_at_end(pid_t pid, struct usage *usage)
 {
 	char path[64];
@@ -33,8 +54,8 @@ void usage_at_end(pid_t pid, struct usage *usage)
 	usage->has_bytes = field(path, "rchar", &usage->read_bytes) &&
 			   field(path, "wchar", &usage->written_bytes);
 	usage->calls = progress_calls(pid);
-	usage->has_ready = schedule_kernel_sums((uint32_t)pid, (uint32_t)pid, &usage->ran_ns,
-						&usage->ready_ns);
+	usage->has_sums = kernel_sums_of_thread((uint32_t)pid, (uint32_t)pid, &usage->sums);
+	usage->process_ns = kernel_sums_ran(pid);
 }
 
 struct usage_memory *usage_memory_create(void)

@@ -3,7 +3,7 @@
 
 #include "base/u64_map.h"
 #include "profile/profile.h"
-#include "tracer/timed/schedule.h"
+#include "tracer/schedule/schedule.h"
 
 /* Of the waits of a row those behind which not all waits of the thread were sampled any more. */
 struct wait_late {

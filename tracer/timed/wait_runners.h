@@ -3,7 +3,7 @@
 #pragma once
 
 #include "profile/profile.h"
-#include "tracer/timed/schedule.h"
+#include "tracer/schedule/schedule.h"
 
 struct wait_runners;
 /* Of waits in `schedule`, borrowed, whose records are played before the samples of the same time.

@@ -191,7 +191,7 @@ OWN void sync_records(struct part *part, struct truth *truth)
 static struct meter begin_child(void)
 {
 	open_schedstat();
-	return start();
+	return start_of_life();
 }
 
 static void end_child(const struct meter *life)
@@ -291,7 +291,7 @@ static void *worker(void *argument)
 	struct work *work = argument;
 
 	open_schedstat();
-	struct meter life = start();
+	struct meter life = start_of_life();
 
 	work->run(work->part, work->truth);
 	add_life(work->truth, &life);

@@ -113,28 +113,43 @@ OWN double time_ready(void)
 	return 1e-9 * (double) ready;
 }
 
+/* All clocks at one moment: anew where the thread has lost its processor between them. */
 static struct meter start(void)
 {
 	struct rusage usage;
-	struct meter meter = {.ready = time_ready()};
+	struct meter meter;
 
 	getrusage(RUSAGE_THREAD, &usage);
+	for (int i = 0; i < 20; i++) {
+		meter.ready = time_ready();
+		meter.wall = now(CLOCK_MONOTONIC);
+		meter.cpu = now(CLOCK_THREAD_CPUTIME_ID);
+		if (time_ready() - meter.ready < 20e-6)
+			break;
+	}
 	meter.faults = usage.ru_minflt;
-	meter.wall = now(CLOCK_MONOTONIC);
-	meter.cpu = now(CLOCK_THREAD_CPUTIME_ID);
+	return meter;
+}
+
+/* The same from when the thread was made: until now it has run or stood in the run queue. */
+static struct meter start_of_life(void)
+{
+	struct meter meter = start();
+
+	meter.wall -= meter.cpu + meter.ready;
+	meter.cpu = meter.ready = 0;
 	return meter;
 }
 
 /* What went by since the start. */
 static struct meter stop(const struct meter *started)
 {
-	struct rusage usage;
-	struct meter meter = {.cpu = now(CLOCK_THREAD_CPUTIME_ID) - started->cpu,
-			      .wall = now(CLOCK_MONOTONIC) - started->wall,
-			      .ready = time_ready() - started->ready};
+	struct meter meter = start();
 
-	getrusage(RUSAGE_THREAD, &usage);
-	meter.faults = usage.ru_minflt - started->faults;
+	meter.cpu -= started->cpu;
+	meter.wall -= started->wall;
+	meter.ready -= started->ready;
+	meter.faults -= started->faults;
 	return meter;
 }
 

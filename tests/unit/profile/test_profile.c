@@ -21,9 +21,9 @@
 
 /* Which versions before 10 did not have. */
 /* What version 10 has more in the tables of earlier ones. */
-#define WITHOUT_VERSION_10                        \
-	"ALTER TABLE counts DROP COLUMN kernel; " \
-	"ALTER TABLE units DROP COLUMN kernel; "  \
+#define WITHOUT_VERSION_10                         \
+	"ALTER TABLE counts DROP COLUMN kernel; "  \
+	"ALTER TABLE units DROP COLUMN kernel; "   \
 	"ALTER TABLE traffic DROP COLUMN kernel; " \
 	"ALTER TABLE processes DROP COLUMN rank_plus_1; "
 
@@ -639,7 +639,8 @@ Test(profile, a_schema_without_what_code_shows_is_read)
 {
 	struct profile *saved = sample_profile(), *loaded = NULL;
 	save_sample();
-	run_sql(WITHOUT_VERSION_10 WITHOUT_CONFLICTS "DROP TABLE sum_code; PRAGMA user_version = 6");
+	run_sql(WITHOUT_VERSION_10 WITHOUT_CONFLICTS
+		"DROP TABLE sum_code; PRAGMA user_version = 6");
 	assert_ok(profile_load_parts(file, PROFILE_SUMS, &loaded));
 	cr_expect_eq(loaded->n_sum_code, 0);
 	cr_expect_eq(loaded->n_samples, saved->n_samples);

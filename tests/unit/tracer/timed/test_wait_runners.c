@@ -2,7 +2,7 @@
 #include "tracer/timed/wait_runners.h"
 
 #include "tests/unit/assert_ok.h"
-#include "tests/unit/tracer/timed/schedule_truth.h"
+#include "tests/unit/tracer/schedule/schedule_truth.h"
 #include "tracer/timed/wait_rows.h"
 
 #include <criterion/criterion.h>
@@ -74,7 +74,7 @@ static void play_sample(struct played *played, const struct sampled *sample)
 
 static void finish(struct played *played)
 {
-	schedule_finish(played->schedule, 0, 0);
+	schedule_finish(played->schedule, &(struct schedule_first){0});
 	assert_ok(wait_rows_finish(&played->rows, played->profile, played->schedule));
 	assert_ok(wait_runners_finish(played->runners, played->profile, played->rows.row_of_wait,
 				      played->rows.n_row_of_wait));

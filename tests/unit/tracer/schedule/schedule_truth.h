@@ -1,7 +1,7 @@
 /* Schedules made by chance: what each thread does at each moment, and the records that tell it. */
 #pragma once
 
-#include "tracer/timed/schedule.h"
+#include "tracer/schedule/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Saves a schedule in a profile. */
-#include "tracer/timed/schedule_rows.h"
+#include "tracer/schedule/schedule_rows.h"
 
 #include "base/array.h"
 

@@ -1,29 +1,21 @@
 /* Plays records of switches in the order of their times, and adds up what each thread did. */
-#include "tracer/timed/schedule.h"
+#include "tracer/schedule/schedule_state.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/search.h"
-#include "base/small_file.h"
-#include "base/u64_map.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* How many threads are asked about in one look: some 8 us each. */
 enum { LOOKS = 16 };
 
-/* The first width of a slice of the strip, doubled as the run goes on. */
-enum { FIRST_SLICE_NS = 1 << 20 };
+/* What a switch takes of which nothing is known. */
+#define USUAL_SWITCH_NS 5000
 
-/* More threads than that at once are counted as so many. */
-enum { MOST_RUNNING = 4096 };
-
-/* Longer after its last record no end of a process is seen. */
-#define MOST_END_NS 50000000
-
-/* What a switch takes at most. */
-#define SWITCH_NS 20000
+/* What the kernel's sum of a thread may lack when it is taken. */
+#define MOST_UNSURE_NS 200000
 
 /* Who is woken may run only when its waker has left the processor: so long after at most. */
 #define WAKE_NS 5000
@@ -31,67 +23,11 @@ enum { MOST_RUNNING = 4096 };
 /* Of shorter waits one cannot be sure that it is still the same when it is looked at. */
 #define LONG_WAIT_NS 3000000
 
-enum state { GONE, RUNNING, READY, WAITING };
-
-struct record {
-	uint64_t time;
-	uint32_t order, pid, tid, wait;
-	uint8_t kind; /* enum schedule_kind */
-};
-
-struct live {
-	struct schedule_thread sums;
-	enum state state;
-	uint64_t since;
-	bool offered;                        /* schedule_next_wait has told of its wait */
-	uint32_t wait;                       /* of the sample before the switch, or UINT32_MAX */
-	uint64_t idle_at, busy_at, quiet_at; /* the clocks below when it began to wait */
-	uint64_t start_ns;                   /* of what it ran: until its execve */
-	/* The kernel's sum when it was last asked, and what switches had told by then; 0: never */
-	uint64_t told_ns, ready_then_ns;
-	uint64_t told_before_ns; /* schedule_clip: of told_ns, by the beginning of the part */
-	bool has_before;
-	uint64_t told_ran_ns; /* in all; 0: not known */
-	uint32_t process;     /* its number */
-	uint32_t last_wait;   /* of those that have ended; and when */
-	uint64_t last_wait_end;
-};
-
-/* Which of its threads run. */
-struct process {
-	uint32_t n_running, running; /* `running`: their numbers, exclusive or */
-	uint32_t ran_last; /* the number of the last one that stopped, or UINT32_MAX; and when */
-	uint64_t stopped;
-};
-
-struct schedule {
-	struct record *records;
-	size_t n_records, cap_records;
-	uint32_t n_arrived;
-	struct live *threads;
-	size_t n_threads, cap_threads;
-	struct u64_map of_tid; /* those that live */
-	struct process *processes;
-	size_t n_processes, cap_processes;
-	struct u64_map of_pid;
-	struct schedule_wait *waits;
-	size_t n_waits, cap_waits;
-	struct schedule_thread *finished;
-	struct schedule_sums sums;
-	size_t n_in[WAITING + 1]; /* threads by state */
-	uint64_t now, played;     /* time of the last record; up to which all were played */
-	/* time in which no thread ran; running time of all; time in which all waited */
-	uint64_t idle_ns, busy_ns, quiet_ns;
-	size_t next_look;
-	uint64_t from, until; /* schedule_clip */
-	bool clips, begun;    /* it was called; `from` has come */
-};
-
 struct schedule *schedule_create(void)
 {
 	struct schedule *schedule = calloc(1, sizeof(*schedule));
 	if (schedule)
-		schedule->sums.slice_ns = FIRST_SLICE_NS;
+		schedule_sums_init(&schedule->sums);
 	return schedule;
 }
 
@@ -103,10 +39,11 @@ void schedule_destroy(struct schedule *schedule)
 	u64_map_deinit(&schedule->of_pid);
 	free(schedule->processes);
 	free(schedule->records);
+	free(schedule->tellings);
 	free(schedule->threads);
 	free(schedule->waits);
 	free(schedule->finished);
-	free(schedule->sums.running_ns);
+	schedule_sums_deinit(&schedule->sums);
 	free(schedule);
 }
 
@@ -129,56 +66,15 @@ uint32_t schedule_add_wait(struct schedule *schedule)
 
 /* ---- by the clock ---- */
 
-/* Half as many slices of twice the width. */
-static void widen_slices(struct schedule_sums *sums)
-{
-	for (size_t i = 0; i < SCHEDULE_STRIP; i++) {
-		const uint64_t both = i < SCHEDULE_STRIP / 2
-					      ? sums->busy_ns[2 * i] + sums->busy_ns[2 * i + 1]
-					      : 0;
-		sums->busy_ns[i] = both;
-	}
-	sums->slice_ns *= 2;
-}
-
-static void add_to_strip(struct schedule_sums *sums, uint64_t from, uint64_t until,
-			 uint64_t running)
-{
-	while (until - sums->start > SCHEDULE_STRIP * sums->slice_ns)
-		widen_slices(sums);
-	for (uint64_t at = from; at < until;) {
-		const uint64_t slice = (at - sums->start) / sums->slice_ns;
-		const uint64_t end = sums->start + (slice + 1) * sums->slice_ns;
-		const uint64_t next = end < until ? end : until;
-		sums->busy_ns[slice] += (next - at) * running;
-		at = next;
-	}
-}
-
-static bool add_running(struct schedule_sums *sums, size_t running, uint64_t ns)
-{
-	running = running < MOST_RUNNING ? running : MOST_RUNNING;
-	while (sums->n_running <= running)
-		if (!rf_array_push(sums->running_ns, sums->n_running, sums->cap_running, 0))
-			return false;
-	sums->running_ns[running] += ns;
-	return true;
-}
-
-static void advance(struct schedule *schedule, uint64_t time)
+void schedule_advance(struct schedule *schedule, uint64_t time)
 {
 	const size_t running = schedule->n_in[RUNNING];
-	struct schedule_sums *sums = &schedule->sums;
 	if (!schedule->now)
-		schedule->now = sums->start = time;
+		schedule->now = time;
 	if (time <= schedule->now)
 		return;
 	const uint64_t ns = time - schedule->now;
-	(void)add_running(sums, running, ns); /* without memory the strip alone goes on */
-	if (!running && schedule->n_in[READY])
-		sums->idle_ready_ns += ns;
-	if (running)
-		add_to_strip(sums, schedule->now, time, running);
+	schedule_sums_add(&schedule->sums, schedule->now, time, running, schedule->n_in[READY] > 0);
 	schedule->idle_ns += running ? 0 : ns;
 	schedule->quiet_ns += running || schedule->n_in[READY] ? 0 : ns;
 	schedule->busy_ns += running * ns;
@@ -210,14 +106,12 @@ static struct live *live(struct schedule *schedule, const struct record *record)
 	const uint32_t *number = u64_map_find(&schedule->of_tid, record->tid + 1ull);
 	if (number)
 		return &schedule->threads[*number];
-	const struct live fresh = {.sums = {.pid = record->pid,
-					    .tid = record->tid,
-					    .start =
-						    schedule->clips ? schedule->now : record->time},
+	const uint64_t start = schedule->clips ? schedule->now : record->time;
+	const struct live fresh = {.sums = {.pid = record->pid, .tid = record->tid, .start = start},
 				   .wait = UINT32_MAX,
 				   .last_wait = SCHEDULE_NO_WAIT,
 				   .process = process_of(schedule, record->pid),
-				   .since = schedule->clips ? schedule->now : record->time};
+				   .since = start};
 	if (fresh.process == UINT32_MAX ||
 	    !rf_array_push(schedule->threads, schedule->n_threads, schedule->cap_threads, fresh))
 		return NULL;
@@ -301,12 +195,24 @@ static void count_running(struct schedule *schedule, const struct live *thread, 
 	process->stopped = schedule->now;
 }
 
+static void note_run(struct live *thread, uint64_t time, bool runs)
+{
+	if (!runs) {
+		thread->runs[0].end = time;
+		return;
+	}
+	thread->runs[1] = thread->runs[0];
+	thread->runs[0] = (struct stretch){time, UINT64_MAX};
+}
+
 static void enter(struct schedule *schedule, struct live *thread, enum state state)
 {
 	if (thread->state != GONE)
 		leave_state(schedule, thread);
-	if ((thread->state == RUNNING) != (state == RUNNING))
+	if ((thread->state == RUNNING) != (state == RUNNING)) {
 		count_running(schedule, thread, state == RUNNING);
+		note_run(thread, schedule->now, state == RUNNING);
+	}
 	if (state == WAITING && thread->wait != UINT32_MAX)
 		schedule->waits[thread->wait].start = schedule->now;
 	thread->state = state;
@@ -319,7 +225,7 @@ static void enter(struct schedule *schedule, struct live *thread, enum state sta
 		schedule->n_in[state]++;
 }
 
-static void end_thread(struct schedule *schedule, struct live *thread)
+void schedule_end_thread(struct schedule *schedule, struct live *thread)
 {
 	enter(schedule, thread, GONE);
 	thread->sums.end = schedule->now;
@@ -343,13 +249,14 @@ static void begin_part(struct schedule *schedule)
 	for (size_t i = 0; i < schedule->n_threads; i++) {
 		struct live *thread = &schedule->threads[i];
 		thread->since = schedule->from;
+		thread->switches = 0;
 		if (thread->state == WAITING && thread->wait != UINT32_MAX)
 			schedule->waits[thread->wait].start = schedule->from;
 	}
 }
 
 /* What lies before the part happens at one moment of its own, what lies behind it at its end. */
-static uint64_t clipped(struct schedule *schedule, uint64_t time)
+uint64_t schedule_clipped(struct schedule *schedule, uint64_t time)
 {
 	if (!schedule->clips)
 		return time;
@@ -365,9 +272,57 @@ static bool is_in_part(const struct schedule *schedule, uint64_t time)
 	return !schedule->clips || (time >= schedule->from && time < schedule->until);
 }
 
+/* ---- records ---- */
+
+/* What a switch to a thread seems to take, ns. */
+static double usual_switch(const struct live *thread)
+{
+	const struct settle_excess *excess = &thread->excess;
+	if (!excess->known || !excess->switches || excess->ran_ns <= 0)
+		return USUAL_SWITCH_NS;
+	return (double)excess->ran_ns / (double)excess->switches;
+}
+
+static void switch_to(struct schedule *schedule, struct live *thread)
+{
+	if (thread->state != RUNNING) {
+		schedule_sums_switch(&schedule->sums, schedule->now, schedule->n_in[RUNNING],
+				     thread->state == READY, usual_switch(thread));
+		thread->switches++;
+	}
+	enter(schedule, thread, RUNNING);
+}
+
+/* While a thread runs the kernel tells what it had run as it began to, or at the last tick.  Where
+ * it stopped amid the look it may be either. */
+static void take_telling(const struct schedule *schedule, struct live *thread,
+			 const struct telling *telling)
+{
+	uint64_t from = telling->since;
+	for (int i = 0; i < 2; i++)
+		if (thread->runs[i].end >= telling->since && thread->runs[i].start < from)
+			from = thread->runs[i].start;
+	if (schedule->now - from > MOST_UNSURE_NS)
+		return;
+	const struct settle_excess excess = {
+		.known = true,
+		.ran_ns = (int64_t)(telling->sums.ran_ns - thread->sums.ran_ns),
+		.ready_ns = (int64_t)(telling->sums.ready_ns - thread->sums.ready_ns),
+		.switches = thread->switches - (thread->switches && thread->state == RUNNING),
+	};
+	/* what was before the part is not of it */
+	if (schedule->clips && thread->sums.start <= schedule->from && !thread->before.known)
+		thread->before = excess;
+	const struct settle_excess *before = &thread->before;
+	thread->excess = (struct settle_excess){true, excess.ran_ns - before->ran_ns,
+						excess.ready_ns - before->ready_ns,
+						excess.switches - before->switches};
+}
+
 static void play(struct schedule *schedule, const struct record *record)
 {
-	advance(schedule, clipped(schedule, record->time));
+	schedule_advance(schedule, schedule_clipped(schedule, record->time));
+	schedule->n_untold -= record->kind == TOLD;
 	/* The kernel switches to a thread's end once more when it has told it. */
 	const bool is_known = u64_map_find(&schedule->of_tid, record->tid + 1ull);
 	if (!is_known && record->kind != SCHEDULE_BEGIN && record->kind != SCHEDULE_BORN)
@@ -375,14 +330,14 @@ static void play(struct schedule *schedule, const struct record *record)
 	struct live *thread = live(schedule, record);
 	if (!thread)
 		return;
-	switch ((enum schedule_kind)record->kind) {
+	switch (record->kind) {
 	case SCHEDULE_BEGIN:
 		if (thread->state == RUNNING && !thread->sums.ran_ns)
 			thread->start_ns = schedule->now - thread->since;
 		enter(schedule, thread, RUNNING);
 		break;
 	case SCHEDULE_RUNS:
-		enter(schedule, thread, RUNNING);
+		switch_to(schedule, thread);
 		break;
 	case SCHEDULE_BORN:
 		enter(schedule, thread, READY);
@@ -400,7 +355,11 @@ static void play(struct schedule *schedule, const struct record *record)
 		thread->wait = record->wait;
 		break;
 	case SCHEDULE_END:
-		end_thread(schedule, thread);
+		schedule_end_thread(schedule, thread);
+		break;
+	case TOLD:
+		if (is_in_part(schedule, record->time))
+			take_telling(schedule, thread, &schedule->tellings[record->wait]);
 		break;
 	}
 }
@@ -449,152 +408,36 @@ void schedule_set_wait(struct schedule *schedule, size_t at, uint32_t wait)
 
 /* ---- what the kernel tells ---- */
 
-bool schedule_kernel_sums(uint32_t pid, uint32_t tid, uint64_t *ran_ns, uint64_t *ready_ns)
+bool schedule_told(struct schedule *schedule, uint32_t pid, uint32_t tid, uint64_t since,
+		   uint64_t time, const struct kernel_sums *sums)
 {
-	char directory[64], line[128];
-	snprintf(directory, sizeof(directory), "/proc/%" PRIu32 "/task/%" PRIu32, pid, tid);
-	return small_file_line(directory, "schedstat", line, sizeof(line)) &&
-	       sscanf(line, "%" SCNu64 " %" SCNu64, ran_ns, ready_ns) == 2;
-}
-
-static void tell(struct live *thread, uint64_t ns)
-{
-	thread->told_ns = ns;
-	thread->ready_then_ns = thread->sums.ready_ns;
-}
-
-/* Of a part of the run only what is of it. */
-static void tell_part(const struct schedule *schedule, struct live *thread, uint64_t ns)
-{
-	const bool is_old = schedule->clips && thread->sums.start <= schedule->from;
-	if (is_old && (!schedule->begun || !thread->has_before)) {
-		thread->told_before_ns = ns;
-		thread->has_before = true;
-	} else if (!schedule->clips || schedule->played < schedule->until) {
-		tell(thread, ns - thread->told_before_ns);
-	}
+	const struct telling telling = {since, *sums};
+	if (!schedule->n_untold)
+		schedule->n_tellings = 0;
+	const struct record record = {time, schedule->n_arrived++,          pid,
+				      tid,  (uint32_t)schedule->n_tellings, TOLD};
+	if (!rf_array_push(schedule->tellings, schedule->n_tellings, schedule->cap_tellings,
+			   telling) ||
+	    !rf_array_push(schedule->records, schedule->n_records, schedule->cap_records, record))
+		return false;
+	schedule->n_untold++;
+	return true;
 }
 
 void schedule_look(struct schedule *schedule)
 {
 	size_t n = LOOKS;
 	for (size_t tried = 0; n > 0 && tried < schedule->n_threads; tried++) {
-		struct live *thread =
+		const struct live *thread =
 			&schedule->threads[schedule->next_look++ % schedule->n_threads];
-		uint64_t ran_ns, ready_ns;
+		struct kernel_sums sums;
+		const uint64_t since = clock_now_ns();
 		if (thread->state == GONE)
 			continue;
-		if (schedule_kernel_sums(thread->sums.pid, thread->sums.tid, &ran_ns, &ready_ns))
-			tell_part(schedule, thread, ready_ns);
+		if (kernel_sums_of_thread(thread->sums.pid, thread->sums.tid, &sums) &&
+		    !schedule_told(schedule, thread->sums.pid, thread->sums.tid, since,
+				   clock_now_ns(), &sums))
+			return;
 		n--;
 	}
-}
-
-void schedule_told(struct schedule *schedule, uint32_t tid, uint64_t ran_ns, uint64_t ready_ns)
-{
-	for (size_t i = schedule->n_threads; i-- > 0 && !schedule->clips;)
-		if (schedule->threads[i].sums.tid == tid) {
-			schedule->threads[i].told_ran_ns = ran_ns;
-			tell(&schedule->threads[i], ready_ns);
-			return;
-		}
-}
-
-static uint64_t move(uint64_t ns, uint64_t *from, uint64_t most, uint64_t *to)
-{
-	uint64_t moved = ns < *from ? ns : *from;
-	moved = moved < most ? moved : most;
-	*from -= moved;
-	*to += moved;
-	return ns - moved;
-}
-
-/* The ends of waits, where the thread was ready, are not known one by one. */
-static void scale_waits(struct schedule *schedule, struct live *thread, double factor)
-{
-	struct schedule_thread *sums = &thread->sums;
-	for (size_t i = 0; i < schedule->n_waits; i++) {
-		struct schedule_wait *wait = &schedule->waits[i];
-		if (wait->thread != (uint32_t)(thread - schedule->threads))
-			continue;
-		wait->time_ns = (uint64_t)((double)wait->time_ns * factor);
-		wait->alone_ns = (uint64_t)((double)wait->alone_ns * factor);
-		wait->others_ns = (uint64_t)((double)wait->others_ns * factor);
-	}
-	sums->unknown_ns = (uint64_t)((double)sums->unknown_ns * factor);
-	sums->unknown_alone_ns = (uint64_t)((double)sums->unknown_alone_ns * factor);
-	sums->unknown_others_ns = (uint64_t)((double)sums->unknown_others_ns * factor);
-}
-
-/* What switches did not tell of being ready was told as waiting, or before the execve, of which
- * there are no records, as running. */
-static void take_in(struct schedule *schedule, struct live *thread)
-{
-	struct schedule_thread *sums = &thread->sums;
-	const double waited = (double)sums->waited_ns;
-	if (thread->told_ns > thread->ready_then_ns) {
-		const uint64_t missing = thread->told_ns - thread->ready_then_ns;
-		const uint64_t rest = move(missing, &sums->waited_ns, UINT64_MAX, &sums->ready_ns);
-		move(rest, &sums->ran_ns, thread->start_ns, &sums->ready_ns);
-	}
-	/* The record of a switch is written amid it: some us of each are the thread's as well. */
-	const uint64_t switches = SWITCH_NS * (sums->voluntary + sums->involuntary);
-	if (thread->told_ran_ns && sums->ran_ns > thread->told_ran_ns) /* its end was seen late */
-		move(sums->ran_ns - thread->told_ran_ns, &sums->ran_ns, UINT64_MAX,
-		     &sums->waited_ns);
-	if (thread->told_ran_ns > sums->ran_ns)
-		move(thread->told_ran_ns - sums->ran_ns, &sums->waited_ns, switches, &sums->ran_ns);
-	if (waited > 0)
-		scale_waits(schedule, thread, (double)sums->waited_ns / waited);
-}
-
-/* Not by more than the end of a process takes: rfprof may have been kept from seeing it. */
-static void add_end(struct schedule *schedule, uint32_t first, uint64_t end_ns)
-{
-	for (size_t i = 0; i < schedule->n_threads; i++) {
-		struct live *thread = &schedule->threads[i];
-		const uint64_t told = thread->sums.end;
-		if (thread->sums.tid != first || told != schedule->now || end_ns <= told ||
-		    end_ns - told > MOST_END_NS)
-			continue;
-		schedule->n_in[RUNNING]++;
-		advance(schedule, end_ns);
-		schedule->n_in[RUNNING]--;
-		thread->sums.ran_ns += end_ns - told;
-		thread->sums.end = end_ns;
-	}
-}
-
-void schedule_finish(struct schedule *schedule, uint32_t first, uint64_t end_ns)
-{
-	schedule_play(schedule, UINT64_MAX);
-	if (schedule->clips && end_ns)
-		advance(schedule, clipped(schedule, end_ns));
-	else
-		add_end(schedule, first, end_ns);
-	for (size_t i = 0; i < schedule->n_threads; i++) {
-		struct live *thread = &schedule->threads[i];
-		if (thread->state != GONE)
-			end_thread(schedule, thread);
-		take_in(schedule, thread);
-	}
-	schedule->finished = calloc(schedule->n_threads + 1, sizeof(*schedule->finished));
-	for (size_t i = 0; schedule->finished && i < schedule->n_threads; i++)
-		schedule->finished[i] = schedule->threads[i].sums;
-}
-
-const struct schedule_thread *schedule_threads(const struct schedule *schedule, size_t *n)
-{
-	*n = schedule->finished ? schedule->n_threads : 0;
-	return schedule->finished;
-}
-
-const struct schedule_wait *schedule_get_wait(const struct schedule *schedule, uint32_t wait)
-{
-	return wait < schedule->n_waits ? &schedule->waits[wait] : NULL;
-}
-
-const struct schedule_sums *schedule_get_sums(const struct schedule *schedule)
-{
-	return &schedule->sums;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "profile/profile.h"
-#include "tracer/timed/schedule.h"
+#include "tracer/schedule/schedule.h"
 
 /* Adds the tables of thread times, concurrency and slices, and the fact slice_ns, of a schedule
  * that is finished; times are since `start`.  Nothing where there were no records of switches.

@@ -1,6 +1,6 @@
 /* Schedules against a slow, obvious reference: each moment of each thread, looked at one by one. */
-#include "tests/unit/tracer/timed/schedule_truth.h"
-#include "tracer/timed/schedule.h"
+#include "tests/unit/tracer/schedule/schedule_truth.h"
+#include "tracer/schedule/schedule.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -191,13 +191,101 @@ Test(schedule, is_what_each_moment_says)
 		cr_assert(schedule);
 		make_truth(&truth);
 		feed(schedule, fed, records_of(schedule, &truth, fed));
-		schedule_finish(schedule, 0, 0);
+		schedule_finish(schedule, &(struct schedule_first){0});
 		const struct schedule_thread *threads = schedule_threads(schedule, &n);
 		for (size_t i = 0; i < n; i++) {
 			check_thread(&threads[i], &truth, (int)threads[i].tid - 100);
 			check_waits(schedule, &threads[i], &truth, (int)threads[i].tid - 100);
 		}
 		check_sums(schedule_get_sums(schedule), &truth);
+		schedule_destroy(schedule);
+	}
+}
+
+/* Of each switch so many ns are in no record. */
+enum { HIDDEN = 40 };
+
+static uint64_t sum_until(const struct truth *truth, int t, int end, uint8_t state)
+{
+	uint64_t ns = 0;
+	for (int m = 0; m < end; m++)
+		ns += truth->state[t][m] == state ? NS : 0;
+	return ns;
+}
+
+static uint64_t switches_until(const struct truth *truth, int t, int end)
+{
+	uint64_t n = 0;
+	for (int m = 1; m < end; m++)
+		n += truth->state[t][m] == RUNS && truth->state[t][m - 1] != RUNS &&
+		     truth->state[t][m - 1] != GONE;
+	return n;
+}
+
+/* Ready is what it was; what ran longer was ready or waiting by the records. */
+static void check_told(const struct schedule_thread *thread, const struct truth *truth, int t)
+{
+	const uint64_t hidden = HIDDEN * switches_until(truth, t, MOMENTS);
+	const uint64_t off =
+		sum_until(truth, t, MOMENTS, READY) + sum_until(truth, t, MOMENTS, WAITS);
+	const uint64_t ran = sum_until(truth, t, MOMENTS, RUNS);
+	const uint64_t more = thread->ran_ns - ran;
+	cr_assert(thread->ran_ns >= ran);
+	/* nobody may have been looked at */
+	cr_assert(more <= hidden + 2 && (more + 2 >= (hidden < off ? hidden : off) || more == 0));
+	cr_assert_eq(thread->ran_ns + thread->ready_ns + thread->waited_ns, ran + off);
+	cr_assert(thread->ready_ns <= sum_until(truth, t, MOMENTS, READY) + 2);
+}
+
+/* The kernel's sums of all threads in the middle of moment m; of those that run as they began to.
+ */
+static void tell_all(struct schedule *schedule, const struct truth *truth, int m)
+{
+	const uint64_t time = START + (uint64_t)m * NS + NS / 2;
+	for (int t = 0; t < THREADS; t++) {
+		const uint8_t state = truth->state[t][m];
+		int until = m + 1;
+		while (until > 0 && state != WAITS && truth->state[t][until - 1] == state)
+			until--;
+		const struct kernel_sums sums = {sum_until(truth, t, until, RUNS) +
+							 HIDDEN * switches_until(truth, t, until),
+						 sum_until(truth, t, until, READY)};
+		if (state != GONE)
+			cr_assert(schedule_told(schedule, pid_of(t), tid_of(t), time - NS / 4, time,
+						&sums));
+	}
+}
+
+/* What was told of a moment is taken at that moment, whenever the records before it come. */
+Test(schedule, what_the_kernel_tells_has_its_moment)
+{
+	static struct fed fed[THREADS * MOMENTS * 2];
+	static struct truth truth;
+	for (int round = 0; round < ROUNDS; round++) {
+		struct schedule *schedule = schedule_create();
+		size_t n, n_fed, done = 0;
+		make_truth(&truth);
+		n_fed = records_of(schedule, &truth, fed);
+		for (int m = 0; m < MOMENTS; m++) {
+			const bool told = any(20) == 0, late = any(2);
+			if (told && !late)
+				tell_all(schedule, &truth, m);
+			for (; done < n_fed && fed[done].time <= START + (uint64_t)m * NS; done++)
+				cr_assert(schedule_record(schedule, fed[done].kind, fed[done].time,
+							  fed[done].pid, fed[done].tid,
+							  fed[done].wait));
+			if (told && late)
+				tell_all(schedule, &truth, m);
+			if (any(10) == 0)
+				schedule_play(schedule, START + (uint64_t)m * NS + 1);
+		}
+		for (; done < n_fed; done++)
+			cr_assert(schedule_record(schedule, fed[done].kind, fed[done].time,
+						  fed[done].pid, fed[done].tid, fed[done].wait));
+		schedule_finish(schedule, &(struct schedule_first){0});
+		const struct schedule_thread *threads = schedule_threads(schedule, &n);
+		for (size_t i = 0; i < n; i++)
+			check_told(&threads[i], &truth, (int)threads[i].tid - 100);
 		schedule_destroy(schedule);
 	}
 }
@@ -211,7 +299,7 @@ Test(schedule, slices_widen)
 	cr_assert(schedule_record(schedule, SCHEDULE_WAITS, 40 * second, 1, 1, 0));
 	cr_assert(schedule_record(schedule, SCHEDULE_RUNS, 90 * second, 1, 1, 0));
 	cr_assert(schedule_record(schedule, SCHEDULE_END, 100 * second, 1, 1, 0));
-	schedule_finish(schedule, 0, 0);
+	schedule_finish(schedule, &(struct schedule_first){0});
 	const struct schedule_sums *sums = schedule_get_sums(schedule);
 	uint64_t first = 0, all = 0;
 	for (size_t i = 0; i < SCHEDULE_STRIP; i++) {
@@ -263,7 +351,7 @@ Test(schedule, a_part_has_what_its_moments_say)
 		make_truth(&truth);
 		schedule_clip(schedule, START + (uint64_t)from * NS, START + (uint64_t)until * NS);
 		feed(schedule, fed, records_of(schedule, &truth, fed));
-		schedule_finish(schedule, 0, 0);
+		schedule_finish(schedule, &(struct schedule_first){0});
 		check_part(schedule, &truth, from, until);
 		schedule_destroy(schedule);
 	}

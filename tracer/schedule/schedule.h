@@ -10,6 +10,9 @@
  * sums in /proc/PID/task/TID/schedstat do, and are looked at now and then (schedule_look). */
 #pragma once
 
+#include "tracer/schedule/kernel_sums.h"
+#include "tracer/schedule/schedule_clock.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,9 +29,9 @@ enum schedule_kind {
 
 struct schedule_thread {
 	uint32_t pid, tid;
-	uint64_t start, end;                  /* ns; end 0: not seen */
-	uint64_t ran_ns, ready_ns, waited_ns; /* ready: as far as switches and schedstat tell it */
-	uint64_t voluntary, involuntary;      /* switches */
+	uint64_t start, end; /* ns; end 0: not seen */
+	uint64_t ran_ns, ready_ns, waited_ns;
+	uint64_t voluntary, involuntary; /* switches */
 	/* of waits without a sample: as in struct schedule_wait */
 	uint64_t unknown_ns, unknown_alone_ns, unknown_others_ns;
 };
@@ -55,18 +58,6 @@ struct schedule_wait {
 	bool late; /* waits without a sample came before it */
 };
 
-#define SCHEDULE_STRIP 1024 /* slices of the run at most */
-
-/* The run by the clock. */
-struct schedule_sums {
-	uint64_t *running_ns; /* [k]: exactly k threads ran */
-	size_t n_running, cap_running;
-	uint64_t idle_ready_ns; /* of running_ns[0]: a thread was ready */
-	uint64_t start;         /* of the first slice */
-	uint64_t slice_ns;
-	uint64_t busy_ns[SCHEDULE_STRIP]; /* running time of all threads in each slice */
-};
-
 struct schedule;
 struct schedule *schedule_create(void); /* NULL: no memory */
 void schedule_destroy(struct schedule *schedule);
@@ -86,19 +77,28 @@ void schedule_set_wait(struct schedule *schedule, size_t at, uint32_t wait);
 void schedule_clip(struct schedule *schedule, uint64_t from, uint64_t until);
 /* Plays the records before `until`: all of them have come. */
 void schedule_play(struct schedule *schedule, uint64_t until);
-/* Asks the kernel how long each thread that lives has been ready; some of them where there are
- * many. */
+/* Asks the kernel for the sums of threads that live; of some of them where there are many. */
 void schedule_look(struct schedule *schedule);
-/* How long a thread has run and has been ready, by /proc/PID/task/TID/schedstat ("time spent
- * waiting on a runqueue", Documentation/scheduler/sched-stats.rst); false: it is gone, or not known
- * here. */
-bool schedule_kernel_sums(uint32_t pid, uint32_t tid, uint64_t *ran_ns, uint64_t *ready_ns);
-/* That, as it was at the end of the last thread with this id. */
-void schedule_told(struct schedule *schedule, uint32_t tid, uint64_t ran_ns, uint64_t ready_ns);
+/* The kernel's sums of a thread, which were so at some moment from `since` to `time`; it takes its
+ * place among the records.  False: no memory. */
+bool schedule_told(struct schedule *schedule, uint32_t pid, uint32_t tid, uint64_t since,
+		   uint64_t time, const struct kernel_sums *sums);
+
+/* Longer after its last record no end of a process is seen, unless who looks has no processor. */
+#define SCHEDULE_MOST_END_NS 50000000
+
+/* What is known of the program's first thread, and of its process. */
+struct schedule_first {
+	uint32_t tid;
+	struct kernel_sums before; /* of it when its life here began: as rfprof's own child */
+	bool has_sums;
+	struct kernel_sums sums; /* at its end */
+	uint64_t process_ns; /* what all threads of the process ran, with `before`; 0: not known */
+	uint64_t end_ns;     /* when its end was seen; 0: not known */
+};
 /* All records have come: what still lives ends with the last of them, and what the kernel told is
- * taken in.  The kernel goes on for a while with the end of a thread that it has told: that of
- * `first`, the program's first one, was seen at `end_ns` (0: not known). */
-void schedule_finish(struct schedule *schedule, uint32_t first, uint64_t end_ns);
+ * taken in. */
+void schedule_finish(struct schedule *schedule, const struct schedule_first *first);
 
 const struct schedule_thread *schedule_threads(const struct schedule *schedule, size_t *n);
 const struct schedule_wait *schedule_get_wait(const struct schedule *schedule, uint32_t wait);

@@ -16,6 +16,8 @@ struct account {
 	bool samples_kernel; /* else functions have of the kernel's time what page faults take */
 	double wall_s, lives_s;
 	double user_s, kernel_s, waiting_s, runnable_s; /* NAN: not known */
+	double split_s; /* half-width of the interval of 95 % of user_s, and so of kernel_s; or NAN
+			 */
 	/* By the clock: at least one thread ran; none, but one was ready; all waited.  NAN: not
 	 * known. */
 	double wall_running_s, wall_runnable_s, wall_waiting_s;

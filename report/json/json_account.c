@@ -63,6 +63,7 @@ void report_json_account(struct json_writer *out, const char *key, const struct 
 	put_real(out, "lives_s", account->lives_s);
 	put_real(out, "user_s", account->user_s);
 	put_real(out, "kernel_s", account->kernel_s);
+	put_real(out, "user_kernel_halfwidth_s", account->split_s);
 	put_real(out, "waiting_s", account->waiting_s);
 	put_real(out, "runnable_s", account->runnable_s);
 	put_fact(out, profile, "minor_faults", "minor_faults");

@@ -70,6 +70,19 @@ static void note_serial(const struct report_view *view, FILE *notes)
 			100 * share, most);
 }
 
+/* The split of what threads ran; the sum is known. */
+static void note_split(const struct account *account, FILE *notes)
+{
+	if (account && account->known && !isnan(account->split_s) && account->kernel_s > 0)
+		note(notes,
+		     "user and kernel time: %s s together, parted as the samples are: %s and %s "
+		     "s, "
+		     "either ± %s s (95 %%)",
+		     REPORT_NUMBER(account->user_s + account->kernel_s),
+		     REPORT_NUMBER(account->user_s), REPORT_NUMBER(account->kernel_s),
+		     REPORT_NUMBER(account->split_s));
+}
+
 static void note_time_and_work(const struct report_view *view, FILE *notes)
 {
 	const char *time = profile_get_fact(view->profile, "time_source");
@@ -100,6 +113,7 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 	note(notes, "time: %s, %llu sample%s%s; work and bytes: %s%s",
 	     time ? time : "unknown source", n, n == 1 ? "" : "s", every,
 	     work ? work : "unknown source", how);
+	note_split(view->account, notes);
 	note_runs(view->model, notes);
 	note_serial(view, notes);
 }

@@ -122,6 +122,7 @@ void schedule_sums_lengthen(struct schedule_sums *sums, uint64_t ns)
 		if (k == 0)
 			sums->idle_ready_ns -= ready;
 	}
+	sums->idle_ready_ns = schedule_lesser(sums->idle_ready_ns, sums->running_ns[0]);
 	for (size_t i = 0; i < SCHEDULE_STRIP; i++)
 		sums->busy_ns[i] += share(ns, sums->switching_ns[i], all);
 }

@@ -887,7 +887,7 @@ static const struct hostile hostile[] = {
 	 "UPDATE samples SET weight_ns = 1 << 60",
 	 "more than can be"},
 	{"UPDATE roofs SET distinguishable = 2", "makes no sense"},
-	{"UPDATE roofs SET kind = 3", "makes no sense"},
+	{"UPDATE roofs SET kind = 4", "makes no sense"},
 	{"UPDATE modules SET name = 'a' || char(0) || 'b'", "makes no sense"},
 	{"UPDATE samples SET id = 5", "makes no sense"},
 	{"DELETE FROM modules WHERE id = 0", "makes no sense"},

@@ -7,7 +7,5 @@
  * memory is short. */
 struct rf_error *report_notes(struct report_view *view);
 void report_notes_deinit(struct report_view *view);
-/* What is particular about rows that are not functions, for the line behind the table, or NULL. */
-const char *report_rows_hint(const struct report_view *view);
 /* Whether time was seen that was not counted for this reason. */
 bool report_has_time(const struct model *model, const char *reason);

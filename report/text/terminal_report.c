@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "report/reasons/advice.h"
-#include "report/reasons/notes.h"
+#include "report/reasons/notes_rows.h"
 #include "report/text/function_page.h"
 #include "report/text/kernel_table.h"
 #include "report/text/plot_text.h"

@@ -7,6 +7,7 @@
 #include "tracer/span/span.h"
 #include "tracer/timed/sample_cost.h"
 #include "tracer/timed/sample_log.h"
+#include "tracer/timed/sampler_event.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -108,13 +109,14 @@ static struct rf_error *begin(struct measurement *measurement)
 	const struct attached_options *options = measurement->options;
 	const bool is_short = options->duration_s > 0 && options->duration_s <= SHORT_S;
 	const uint64_t start = clock_now_ns();
-	measurement->tick_ns = sampler_perf_tick();
+	measurement->tick_ns = sampler_event_tick();
 	measurement->process = (int)syscall(SYS_pidfd_open, options->pid, 0);
 	if (measurement->process < 0)
 		return rf_error_errno(RF_EINPUT, errno, NULL, "process %d", (int)options->pid);
 	span_released(measurement->span, start);
-	const uint64_t period = sampler_perf_period(is_short ? SHORT_PERIOD_NS : LONG_PERIOD_NS,
-						    sampler_perf_max_rate(), measurement->tick_ns);
+	const uint64_t period =
+		sampler_event_period(is_short ? SHORT_PERIOD_NS : LONG_PERIOD_NS,
+				     sampler_event_max_rate(), measurement->tick_ns);
 	struct rf_error *error =
 		attached_threads_open(&measurement->threads, options->pid, !options->no_children,
 				      period, take, measurement);
@@ -130,7 +132,7 @@ static struct rf_error *end(struct measurement *measurement, struct profile *pro
 {
 	struct sampler *sampler = &measurement->sampler;
 	const bool sees_kernel = measurement->threads.sees_kernel;
-	struct perf_event_attr attr = sampler_perf_attributes(measurement->threads.period_ns);
+	struct perf_event_attr attr = sampler_event_attributes(measurement->threads.period_ns);
 	attr.exclude_kernel = attr.exclude_callchain_kernel = !sees_kernel;
 	attr.context_switch = 0;
 	attached_threads_stop(&measurement->threads);

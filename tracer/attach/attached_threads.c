@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "tracer/perf/refusal.h"
 #include "tracer/timed/sampler.h"
+#include "tracer/timed/sampler_event.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -54,7 +55,7 @@ static struct rf_error *refused(const struct attached_threads *threads, int errn
 
 static struct perf_event_attr attributes(const struct attached_threads *threads)
 {
-	struct perf_event_attr attr = sampler_perf_attributes(threads->period_ns);
+	struct perf_event_attr attr = sampler_event_attributes(threads->period_ns);
 	attr.disabled = 0;
 	attr.inherit_thread = !threads->with_children;
 	attr.wakeup_watermark = RING_PAGES * 4096 / 4;
@@ -88,7 +89,7 @@ static struct rf_error *open_waits(struct attached_threads *threads, struct atta
 {
 	for (int stage = 0; stage < ATTACHED_WAIT_STAGES && threads->sees_kernel; stage++) {
 		struct perf_event_attr attr = wait_attributes(threads, stage);
-		const int wait = sampler_perf_open(&attr, tid, cpu->number);
+		const int wait = sampler_event_open(&attr, tid, cpu->number);
 		if (wait < 0 && (errno == EMFILE || errno == ENFILE))
 			return refused(threads, errno);
 		if (wait < 0)
@@ -108,7 +109,7 @@ static struct rf_error *open_on(struct attached_threads *threads, struct attache
 				pid_t tid)
 {
 	struct perf_event_attr attr = attributes(threads);
-	const int event = sampler_perf_open(&attr, tid, cpu->number);
+	const int event = sampler_event_open(&attr, tid, cpu->number);
 	if (event < 0 && (errno == ESRCH || errno == ENODEV))
 		return NULL;
 	if (event < 0)

@@ -17,9 +17,6 @@ enum { LOOKS = 16 };
 /* What the kernel's sum of a thread may lack when it is taken. */
 #define MOST_UNSURE_NS 200000
 
-/* Who is woken may run only when its waker has left the processor: so long after at most. */
-#define WAKE_NS 5000
-
 /* Of shorter waits one cannot be sure that it is still the same when it is looked at. */
 #define LONG_WAIT_NS 3000000
 
@@ -64,212 +61,11 @@ uint32_t schedule_add_wait(struct schedule *schedule)
 		       : UINT32_MAX;
 }
 
-/* ---- by the clock ---- */
-
-void schedule_advance(struct schedule *schedule, uint64_t time)
-{
-	const size_t running = schedule->n_in[RUNNING];
-	if (!schedule->now)
-		schedule->now = time;
-	if (time <= schedule->now)
-		return;
-	const uint64_t ns = time - schedule->now;
-	schedule_sums_add(&schedule->sums, schedule->now, time, running, schedule->n_in[READY] > 0);
-	schedule->idle_ns += running ? 0 : ns;
-	schedule->quiet_ns += running || schedule->n_in[READY] ? 0 : ns;
-	schedule->busy_ns += running * ns;
-	schedule->now = time;
-}
-
-/* ---- threads ---- */
-
-/* The number of a process; UINT32_MAX: no memory. */
-static uint32_t process_of(struct schedule *schedule, uint32_t pid)
-{
-	const uint32_t *known = u64_map_find(&schedule->of_pid, pid + 1ull);
-	const struct process fresh = {.ran_last = UINT32_MAX};
-	if (known)
-		return *known;
-	if (!rf_array_push(schedule->processes, schedule->n_processes, schedule->cap_processes,
-			   fresh))
-		return UINT32_MAX;
-	const uint32_t number = (uint32_t)schedule->n_processes - 1;
-	if (u64_map_set(&schedule->of_pid, pid + 1ull, number))
-		return number;
-	schedule->n_processes--;
-	return UINT32_MAX;
-}
-
-/* The thread with that id, added when it is new; NULL: no memory. */
-static struct live *live(struct schedule *schedule, const struct record *record)
-{
-	const uint32_t *number = u64_map_find(&schedule->of_tid, record->tid + 1ull);
-	if (number)
-		return &schedule->threads[*number];
-	const uint64_t start = schedule->clips ? schedule->now : record->time;
-	const struct live fresh = {.sums = {.pid = record->pid, .tid = record->tid, .start = start},
-				   .wait = UINT32_MAX,
-				   .last_wait = SCHEDULE_NO_WAIT,
-				   .process = process_of(schedule, record->pid),
-				   .since = start};
-	if (fresh.process == UINT32_MAX ||
-	    !rf_array_push(schedule->threads, schedule->n_threads, schedule->cap_threads, fresh))
-		return NULL;
-	if (!u64_map_set(&schedule->of_tid, record->tid + 1ull,
-			 (uint32_t)schedule->n_threads - 1)) {
-		schedule->n_threads--;
-		return NULL;
-	}
-	return &schedule->threads[schedule->n_threads - 1];
-}
-
-/* Beside `thread`, whose wait ends now. */
-static void find_waker(const struct schedule *schedule, const struct live *thread,
-		       struct schedule_wait *wait)
-{
-	const struct process *process = &schedule->processes[thread->process];
-	const bool just_stopped = process->ran_last != UINT32_MAX &&
-				  schedule->threads[process->ran_last].state != RUNNING &&
-				  schedule->now - process->stopped < WAKE_NS;
-	const uint32_t number = process->n_running == 0                    ? process->ran_last
-				: process->n_running == 1 && !just_stopped ? process->running
-									   : UINT32_MAX;
-	const struct live *waker = number == UINT32_MAX ? NULL : &schedule->threads[number];
-	if (!waker || waker == thread)
-		return;
-	wait->waker_tid = waker->sums.tid;
-	if (waker->last_wait_end > wait->start)
-		wait->waker_wait = waker->last_wait;
-}
-
-static void end_wait(struct schedule *schedule, struct live *thread, uint64_t ns)
-{
-	const uint32_t before = thread->last_wait;
-	thread->last_wait = thread->wait == UINT32_MAX ? SCHEDULE_WAIT_UNSEEN : thread->wait;
-	thread->last_wait_end = schedule->now;
-	if (thread->wait == UINT32_MAX) {
-		thread->sums.unknown_ns += ns;
-		thread->sums.unknown_alone_ns += schedule->idle_ns - thread->idle_at;
-		thread->sums.unknown_others_ns += schedule->busy_ns - thread->busy_at;
-		return;
-	}
-	struct schedule_wait *wait = &schedule->waits[thread->wait];
-	wait->thread = (uint32_t)(thread - schedule->threads);
-	wait->start = thread->since;
-	wait->end = schedule->now;
-	wait->before = before;
-	wait->quiet_start = thread->quiet_at;
-	wait->quiet_end = schedule->quiet_ns;
-	find_waker(schedule, thread, wait);
-	wait->time_ns = ns;
-	wait->alone_ns = schedule->idle_ns - thread->idle_at;
-	wait->others_ns = schedule->busy_ns - thread->busy_at;
-	wait->late = thread->sums.unknown_ns > 0;
-	thread->wait = UINT32_MAX;
-}
-
-static void leave_state(struct schedule *schedule, struct live *thread)
-{
-	const uint64_t ns = schedule->now - thread->since;
-	if (thread->state == RUNNING)
-		thread->sums.ran_ns += ns;
-	else if (thread->state == READY)
-		thread->sums.ready_ns += ns;
-	else if (thread->state == WAITING)
-		thread->sums.waited_ns += ns;
-	if (thread->state == WAITING)
-		end_wait(schedule, thread, ns);
-	schedule->n_in[thread->state]--;
-}
-
-/* A thread begins to run, or stops. */
-static void count_running(struct schedule *schedule, const struct live *thread, bool runs)
-{
-	const uint32_t number = (uint32_t)(thread - schedule->threads);
-	struct process *process = &schedule->processes[thread->process];
-	process->running ^= number;
-	process->n_running += runs ? 1 : -1u;
-	if (runs)
-		return;
-	process->ran_last = number;
-	process->stopped = schedule->now;
-}
-
-static void note_run(struct live *thread, uint64_t time, bool runs)
-{
-	if (!runs) {
-		thread->runs[0].end = time;
-		return;
-	}
-	thread->runs[1] = thread->runs[0];
-	thread->runs[0] = (struct stretch){time, UINT64_MAX};
-}
-
-static void enter(struct schedule *schedule, struct live *thread, enum state state)
-{
-	if (thread->state != GONE)
-		leave_state(schedule, thread);
-	if ((thread->state == RUNNING) != (state == RUNNING)) {
-		count_running(schedule, thread, state == RUNNING);
-		note_run(thread, schedule->now, state == RUNNING);
-	}
-	if (state == WAITING && thread->wait != UINT32_MAX)
-		schedule->waits[thread->wait].start = schedule->now;
-	thread->state = state;
-	thread->since = schedule->now;
-	thread->offered = false;
-	thread->idle_at = schedule->idle_ns;
-	thread->busy_at = schedule->busy_ns;
-	thread->quiet_at = schedule->quiet_ns;
-	if (state != GONE)
-		schedule->n_in[state]++;
-}
-
-void schedule_end_thread(struct schedule *schedule, struct live *thread)
-{
-	enter(schedule, thread, GONE);
-	thread->sums.end = schedule->now;
-	u64_map_remove(&schedule->of_tid, thread->sums.tid + 1ull);
-}
-
-/* ---- a part of the run ---- */
-
 void schedule_clip(struct schedule *schedule, uint64_t from, uint64_t until)
 {
 	schedule->clips = true;
 	schedule->from = from;
 	schedule->until = until;
-}
-
-/* All that goes on does so from now on. */
-static void begin_part(struct schedule *schedule)
-{
-	schedule->begun = true;
-	schedule->now = schedule->sums.start = schedule->from;
-	for (size_t i = 0; i < schedule->n_threads; i++) {
-		struct live *thread = &schedule->threads[i];
-		thread->since = schedule->from;
-		thread->switches = 0;
-		if (thread->state == WAITING && thread->wait != UINT32_MAX)
-			schedule->waits[thread->wait].start = schedule->from;
-	}
-}
-
-/* What lies before the part happens at one moment of its own, what lies behind it at its end. */
-uint64_t schedule_clipped(struct schedule *schedule, uint64_t time)
-{
-	if (!schedule->clips)
-		return time;
-	if (time < schedule->from)
-		return 1;
-	if (!schedule->begun)
-		begin_part(schedule);
-	return time < schedule->until ? time : schedule->until;
-}
-
-static bool is_in_part(const struct schedule *schedule, uint64_t time)
-{
-	return !schedule->clips || (time >= schedule->from && time < schedule->until);
 }
 
 /* ---- records ---- */
@@ -290,7 +86,7 @@ static void switch_to(struct schedule *schedule, struct live *thread)
 				     thread->state == READY, usual_switch(thread));
 		thread->switches++;
 	}
-	enter(schedule, thread, RUNNING);
+	schedule_enter(schedule, thread, RUNNING);
 }
 
 /* While a thread runs the kernel tells what it had run as it began to, or at the last tick.  Where
@@ -327,29 +123,29 @@ static void play(struct schedule *schedule, const struct record *record)
 	const bool is_known = u64_map_find(&schedule->of_tid, record->tid + 1ull);
 	if (!is_known && record->kind != SCHEDULE_BEGIN && record->kind != SCHEDULE_BORN)
 		return;
-	struct live *thread = live(schedule, record);
+	struct live *thread = schedule_live(schedule, record);
 	if (!thread)
 		return;
 	switch (record->kind) {
 	case SCHEDULE_BEGIN:
 		if (thread->state == RUNNING && !thread->sums.ran_ns)
 			thread->start_ns = schedule->now - thread->since;
-		enter(schedule, thread, RUNNING);
+		schedule_enter(schedule, thread, RUNNING);
 		break;
 	case SCHEDULE_RUNS:
 		switch_to(schedule, thread);
 		break;
 	case SCHEDULE_BORN:
-		enter(schedule, thread, READY);
+		schedule_enter(schedule, thread, READY);
 		break;
 	case SCHEDULE_READY:
 		thread->wait = UINT32_MAX;
-		thread->sums.involuntary += is_in_part(schedule, record->time);
-		enter(schedule, thread, READY);
+		thread->sums.involuntary += schedule_is_in_part(schedule, record->time);
+		schedule_enter(schedule, thread, READY);
 		break;
 	case SCHEDULE_WAITS:
-		thread->sums.voluntary += is_in_part(schedule, record->time);
-		enter(schedule, thread, WAITING);
+		thread->sums.voluntary += schedule_is_in_part(schedule, record->time);
+		schedule_enter(schedule, thread, WAITING);
 		break;
 	case SCHEDULE_WAIT_SAMPLE:
 		thread->wait = record->wait;
@@ -358,7 +154,7 @@ static void play(struct schedule *schedule, const struct record *record)
 		schedule_end_thread(schedule, thread);
 		break;
 	case TOLD:
-		if (is_in_part(schedule, record->time))
+		if (schedule_is_in_part(schedule, record->time))
 			take_telling(schedule, thread, &schedule->tellings[record->wait]);
 		break;
 	}

@@ -1,4 +1,5 @@
-/* What schedule.c plays records into, and schedule_finish.c reads when all were played. */
+/* In which state each thread is: what schedule.c plays records into, and schedule_finish.c reads
+ * when all were played. */
 #pragma once
 
 #include "base/u64_map.h"
@@ -82,5 +83,11 @@ struct schedule {
 void schedule_advance(struct schedule *schedule, uint64_t time);
 /* Where that moment lies within the part of the run that is added up (schedule_clip). */
 uint64_t schedule_clipped(struct schedule *schedule, uint64_t time);
+/* Whether it lies within. */
+bool schedule_is_in_part(const struct schedule *schedule, uint64_t time);
+/* The thread of a record, which lives from now on if it did not; NULL: memory is short. */
+struct live *schedule_live(struct schedule *schedule, const struct record *record);
+/* The thread is in that state from now on. */
+void schedule_enter(struct schedule *schedule, struct live *thread, enum state state);
 /* The thread is no more, from now on. */
 void schedule_end_thread(struct schedule *schedule, struct live *thread);

@@ -35,7 +35,6 @@
  * since. */
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/small_file.h"
 #include "tracer/perf/fault_event.h"
 #include "tracer/perf/perf_ring.h"
 #include "tracer/perf/refusal.h"
@@ -45,15 +44,14 @@
 #include "tracer/timed/fault_cost.h"
 #include "tracer/timed/sample_cost.h"
 #include "tracer/timed/sample_log.h"
+#include "tracer/timed/sampler_event.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 /* One event of each CPU after the other, until `samples` have come from it on any CPU.  Not round
@@ -76,9 +74,6 @@ static const struct {
 	{61, UINT64_MAX},
 };
 enum { WAIT_RING_PAGES = 128 };
-
-/* Enough for a call chain of some ten frames; a record must fit into 64 KiB. */
-enum { STACK_BYTES = 4096 };
 
 /* The default of kernel.perf_event_mlock_kb (516) allows plain users 128 pages and the control
  * page per CPU; root may have more.  Tried from the largest on. */
@@ -120,101 +115,15 @@ struct perf_sampler {
 	uint64_t tick_ns;         /* a throttled event goes on at the next tick */
 };
 
-static int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
-{
-	return perf_source_kernel.open(NULL, attr, pid, cpu, -1);
-}
-
-struct perf_event_attr sampler_perf_attributes(uint64_t period)
-{
-	return (struct perf_event_attr){
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(struct perf_event_attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = period,
-		.sample_type = PERF_RING_SAMPLE_TYPE,
-		.sample_regs_user = PERF_RING_REGS_USER,
-		.sample_stack_user = STACK_BYTES,
-		.disabled = 1,
-		.inherit = 1,
-		.exclude_hv = 1,
-		.exclude_callchain_user = 1,
-		.context_switch = 1,
-		.mmap = 1,
-		.mmap2 = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.task = 1,
-		.sample_id_all = 1,
-		.build_id = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1,
-	};
-}
-
-uint64_t sampler_perf_period(uint64_t wanted_ns, uint64_t max_rate, uint64_t tick_ns)
-{
-	/* perf_event_max_sample_rate counts whole samples in a tick (max_samples_per_tick in
-	 * kernel/events/core.c), and the one that reaches the limit is followed by a stop.  A
-	 * little longer than need be, so that jitter does not bring one too many into a tick. */
-	const double in_a_tick = ceil((double)max_rate * (double)tick_ns * 1e-9);
-	const double ticks = in_a_tick >= 2 ? 1.015 / (in_a_tick - 1) : 2.03;
-	const uint64_t shortest = max_rate ? (uint64_t)(ticks * (double)tick_ns) + 3 : 0;
-	return wanted_ns > shortest ? wanted_ns : shortest;
-}
-
-/* The coarse clocks advance with the ticks (clock_getres(2)). */
-uint64_t sampler_perf_tick(void)
-{
-	struct timespec tick;
-	const bool known = clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0;
-	return known ? 1000000000 * (uint64_t)tick.tv_sec + (uint64_t)tick.tv_nsec : 10000000;
-}
-
-/* The kernel's limit in samples a second; 0: not known. */
-uint64_t sampler_perf_max_rate(void)
-{
-	const int rate = small_file_number("", "/proc/sys/kernel/perf_event_max_sample_rate");
-	return rate > 0 ? (uint64_t)rate : 0;
-}
-
 static struct rf_error *refused(int errnum)
 {
 	return refusal_here(errnum, REFUSED_SOFTWARE, "a cpu-clock event");
 }
 
-/* The kernel's part is for those alone whom it trusts (kernel.perf_event_paranoid below 2, or
- * CAP_PERFMON). */
-static int event_open_trusted(struct perf_event_attr *attr, pid_t pid, int cpu)
-{
-	int fd = event_open(attr, pid, cpu);
-	if (fd < 0 && (errno == EACCES || errno == EPERM) && !attr->exclude_kernel) {
-		attr->exclude_kernel = attr->exclude_callchain_kernel = 1;
-		fd = event_open(attr, pid, cpu);
-	}
-	return fd;
-}
-
-/* Build ids in mappings came with Linux 5.12, events for threads without children with 5.13
- * (before, children's records are read and left out). */
-int sampler_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu)
-{
-	int fd = event_open_trusted(attr, pid, cpu);
-	if (fd < 0 && errno == EINVAL && attr->inherit_thread) {
-		attr->inherit_thread = 0;
-		fd = event_open(attr, pid, cpu);
-	}
-	if (fd >= 0 || errno != EINVAL || !attr->build_id)
-		return fd;
-	attr->build_id = 0;
-	return event_open(attr, pid, cpu);
-}
-
 static struct rf_error *perf_probe(void)
 {
-	struct perf_event_attr attr = sampler_perf_attributes(stages[0].period_ns);
-	int fd = sampler_perf_open(&attr, 0, -1);
+	struct perf_event_attr attr = sampler_event_attributes(stages[0].period_ns);
+	int fd = sampler_event_open(&attr, 0, -1);
 	if (fd < 0)
 		return refused(errno);
 	close(fd);
@@ -241,12 +150,12 @@ static struct rf_error *open_events(struct cpu_events *cpu, struct perf_sampler 
 				    int number)
 {
 	for (int i = 0; i < STAGES; i++) {
-		struct perf_event_attr attr = sampler_perf_attributes(sampler->periods[i]);
+		struct perf_event_attr attr = sampler_event_attributes(sampler->periods[i]);
 		/* Wake when a quarter of the smallest common ring is full. */
 		attr.wakeup_watermark = 32 * 4096;
 		attr.enable_on_exec = i == 0;
 		attr.inherit_thread = sampler->base.first_only;
-		cpu->events[i] = sampler_perf_open(&attr, pid, number);
+		cpu->events[i] = sampler_event_open(&attr, pid, number);
 		if (cpu->events[i] < 0)
 			return refused(errno);
 		sampler->sees_kernel = !attr.exclude_kernel;
@@ -260,7 +169,7 @@ static struct rf_error *open_events(struct cpu_events *cpu, struct perf_sampler 
 static void open_waits(struct cpu_events *cpu, const struct perf_sampler *sampler, pid_t pid)
 {
 	for (int i = 0; sampler->sees_kernel && i < WAIT_STAGES; i++) {
-		struct perf_event_attr attr = sampler_perf_attributes(wait_stages[i].period);
+		struct perf_event_attr attr = sampler_event_attributes(wait_stages[i].period);
 		attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
 		attr.sample_type = PERF_RING_SWITCH_TYPE;
 		attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = attr.build_id = 0;
@@ -268,7 +177,7 @@ static void open_waits(struct cpu_events *cpu, const struct perf_sampler *sample
 		attr.wakeup_watermark = WAIT_RING_PAGES * 4096 / 4;
 		attr.enable_on_exec = i == 0;
 		attr.inherit_thread = sampler->base.first_only;
-		cpu->waits[i] = sampler_perf_open(&attr, pid, cpu->number);
+		cpu->waits[i] = sampler_event_open(&attr, pid, cpu->number);
 	}
 	if (cpu->waits[0] >= 0 && cpu->waits[LAST_WAIT_STAGE] >= 0 &&
 	    perf_ring_map(&perf_source_kernel, cpu->waits[LAST_WAIT_STAGE], WAIT_RING_PAGES,
@@ -516,11 +425,11 @@ static struct sampler *perf_create(struct profile *profile, struct kept_store *k
 static struct rf_error *perf_start(struct sampler *base, pid_t pid)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
-	sampler->max_rate = sampler_perf_max_rate();
-	sampler->tick_ns = sampler_perf_tick();
+	sampler->max_rate = sampler_event_max_rate();
+	sampler->tick_ns = sampler_event_tick();
 	for (int i = 0; i < STAGES; i++)
-		sampler->periods[i] = sampler_perf_period(stages[i].period_ns, sampler->max_rate,
-							  sampler->tick_ns);
+		sampler->periods[i] = sampler_event_period(stages[i].period_ns, sampler->max_rate,
+							   sampler->tick_ns);
 	struct rf_error *error = open_all_cpus(sampler, pid);
 	if (!error)
 		error = map_largest_rings(sampler);
@@ -567,7 +476,7 @@ static struct rf_error *perf_finish(struct sampler *base)
 		base->n_faults += fault_event_count(&sampler->cpus[i]->faults);
 	}
 	/* now, so that the program's start need not wait for it */
-	struct perf_event_attr attr = sampler_perf_attributes(sampler->periods[0]);
+	struct perf_event_attr attr = sampler_event_attributes(sampler->periods[0]);
 	attr.exclude_kernel = attr.exclude_callchain_kernel = !sampler->sees_kernel;
 	attr.context_switch = 0;
 	if (!sampler->sees_kernel)

@@ -1,5 +1,6 @@
 /* Both samplers against programs that know their own truth (sampler_program.c). */
 #include "tracer/timed/sampler.h"
+#include "tracer/timed/sampler_event.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -536,12 +537,12 @@ Test(sampler, weights_sum_to_user_time_under_any_limit, .timeout = 200)
 Test(sampler, no_period_is_shorter_than_the_limit_allows)
 {
 	static const uint64_t ticks[] = {1000000, 4000000, 10000000};
-	cr_assert_eq(sampler_perf_period(249989, 0, 4000000), 249989);
-	cr_assert_eq(sampler_perf_period(249989, 100000, 4000000), 249989);
+	cr_assert_eq(sampler_event_period(249989, 0, 4000000), 249989);
+	cr_assert_eq(sampler_event_period(249989, 100000, 4000000), 249989);
 	for (uint64_t rate = 1; rate < 1000000; rate = rate * 3 / 2 + 1)
 		for (size_t i = 0; i < 3; i++) {
 			const uint64_t tick = ticks[i],
-				       period = sampler_perf_period(249989, rate, tick),
+				       period = sampler_event_period(249989, rate, tick),
 				       allowed = (rate * tick + 999999999) / 1000000000;
 			cr_assert(period >= 249989 &&
 				  period * (allowed - 1) >= tick * (allowed > 1));
@@ -553,7 +554,7 @@ Test(sampler, no_period_is_shorter_than_the_limit_allows)
 static size_t samples_of(double seconds)
 {
 	const double of_limit =
-		1e9 * seconds / (double)sampler_perf_period(1, sample_rate(), 4000000);
+		1e9 * seconds / (double)sampler_event_period(1, sample_rate(), 4000000);
 	return (size_t)fmin(200, 0.8 * of_limit);
 }
 

@@ -2,7 +2,6 @@
 #include "report/account/account.h"
 
 #include "profile/kernel_names.h"
-#include "report/account/split.h"
 #include "report/model/model_samples.h"
 
 #include <math.h>
@@ -48,26 +47,6 @@ static struct weights program_weights(const struct profile *profile, const struc
 			seconds(f->time_ns + cost * f->n_samples);
 	}
 	return weights;
-}
-
-/* Where the kernel is not sampled there are samples of one kind. */
-static double halfwidth(const struct profile *profile, bool sees_kernel, double ran_s)
-{
-	struct split split = {0};
-	struct split_thread *threads = calloc(profile->n_threads + 1, sizeof(*threads));
-	for (size_t i = 0; threads && i < profile->n_samples; i++) {
-		const struct profile_sample *sample = &profile->samples[i];
-		split_add(&split, &threads[sample->thread], seconds(sample->weight_ns),
-			  profile_is_kernel_sample(profile, sample));
-	}
-	for (size_t i = 0; threads && sees_kernel && i < profile->n_thread_times; i++)
-		split_add_ran(&split, &threads[profile->thread_times[i].thread],
-			      seconds(profile->thread_times[i].ran_ns));
-	const bool known = threads && split.weight_s > 0;
-	free(threads);
-	return !known        ? NAN
-	       : sees_kernel ? split_halfwidth(&split, ran_s)
-			     : split_halfwidth_of_one(&split, ran_s);
 }
 
 /* ---- the run ---- */
@@ -161,7 +140,7 @@ struct account account_of(const struct profile *profile, const struct model *mod
 		add_threads(profile, &account, &ran_s);
 		account.samples_kernel = !profile_get_fact(profile, "no_kernel_samples");
 		part(ran_s, &weights, account.samples_kernel, &account.user_s, &account.kernel_s);
-		account.split_s = halfwidth(profile, account.samples_kernel, ran_s);
+		account.split_s = profile_number_fact(profile, "user_kernel_halfwidth_s", NAN);
 		set_factors(profile, model, &account);
 		set_clock(profile, &account);
 		set_strip(profile, &account);

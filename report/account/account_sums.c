@@ -10,6 +10,7 @@
 #include "report/account/groups.h"
 #include "report/account/own_function.h"
 #include "report/account/region_sums.h"
+#include "report/account/split.h"
 #include "report/account/wait_sums.h"
 #include "report/model/model_samples.h"
 
@@ -344,9 +345,38 @@ static bool is_of_system(const struct profile *profile, const uint32_t *places, 
 			GROUP_NONE);
 }
 
+/* How sure it is what of the time that threads ran was the kernel's (split.h).  Where the kernel is
+ * not sampled there are samples of one kind. */
+static struct rf_error *note_split(struct profile *profile)
+{
+	const bool sees_kernel = !profile_get_fact(profile, "no_kernel_samples");
+	double ran_s = 0;
+	struct split split = {0};
+	struct split_thread *threads = calloc(profile->n_threads + 1, sizeof(*threads));
+	if (!threads)
+		return rf_error_no_memory();
+	for (size_t i = 0; i < profile->n_samples; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		split_add(&split, &threads[sample->thread], 1e-9 * (double)sample->weight_ns,
+			  profile_is_kernel_sample(profile, sample));
+	}
+	for (size_t i = 0; i < profile->n_thread_times; i++) {
+		const struct profile_thread_time *time = &profile->thread_times[i];
+		ran_s += 1e-9 * (double)time->ran_ns;
+		if (sees_kernel)
+			split_add_ran(&split, &threads[time->thread], 1e-9 * (double)time->ran_ns);
+	}
+	free(threads);
+	if (split.weight_s > 0 && profile->n_thread_times)
+		profile_set_fact(profile, "user_kernel_halfwidth_s", "%.6f",
+				 sees_kernel ? split_halfwidth(&split, ran_s)
+					     : split_halfwidth_of_one(&split, ran_s));
+	return NULL;
+}
+
 struct rf_error *account_summarise(struct profile *profile)
 {
-	struct rf_error *error = name_calls(profile);
+	struct rf_error *error = name_calls(profile) ?: note_split(profile);
 	if (error)
 		return error;
 	struct summing summing = {.profile = profile, .places = profile_places_of_frames(profile)};

@@ -4,5 +4,6 @@
 
 #include "profile/profile.h"
 
-/* Makes both tables of a profile whose code has its names.  Fails only when memory is short. */
+/* Makes both tables of a profile whose code has its names, and the fact user_kernel_halfwidth_s.
+ * Fails only when memory is short. */
 struct rf_error *account_summarise(struct profile *profile);

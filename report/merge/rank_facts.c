@@ -44,8 +44,9 @@ static const char *const spread[] = {
 	"no_children",       "redacted",           "rank_roofs",
 };
 /* Of one rank alone, or of what is not merged. */
-static const char *const left_out[] = {"rank",     "rank_local", "rank_local_size", "rank_node",
-				       "slice_ns", "sums",       "stdout_same",     "exit_same"};
+static const char *const left_out[] = {"rank",        "rank_local", "rank_local_size",
+				       "rank_node",   "slice_ns",   "sums",
+				       "stdout_same", "exit_same",  "user_kernel_halfwidth_s"};
 
 #define N(list) (sizeof(list) / sizeof(*(list)))
 

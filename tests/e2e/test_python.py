@@ -86,6 +86,7 @@ def test_preloaded_timers_see_python_too(t):
     expect_shares(result.json, json.loads(result.stdout))
 
 
+@pytest.mark.alone
 def test_table(t):
     need_samples()
     saved, _ = t.recorded("--traffic=none", python(), PROGRAM, "shares", "0.7")

@@ -17,8 +17,9 @@
  * elsewhere: new pages drive everything else out of the caches. */
 enum { OFTEN = 150000, SELDOM = 75000 };
 
-/* The shortest time in which a rate is told. */
-#define LEAST_NS 20000000
+/* The shortest times in which a rate is told that makes samples rare, and one that ends it: what
+ * comes behind the faults is to have all its samples soon. */
+enum { LEAST_NS = 20000000, LEAST_OFTEN_NS = 8000000 };
 
 void fault_event_open(struct fault_event *fault, const struct perf_event_attr *like, pid_t pid,
 		      int cpu, uint64_t max_rate)
@@ -57,7 +58,7 @@ bool fault_event_is_often(struct fault_event *fault)
 {
 	struct fault_rate *rate = &fault->rate;
 	const double faults = (double)rate->samples * (double)fault->period;
-	if (rate->ran_ns < LEAST_NS)
+	if (rate->ran_ns < (rate->often ? LEAST_OFTEN_NS : LEAST_NS))
 		return rate->often;
 	rate->often = faults * 1e9 / (double)rate->ran_ns > (rate->often ? SELDOM : OFTEN);
 	rate->ran_ns = rate->samples = 0;

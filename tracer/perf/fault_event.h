@@ -30,7 +30,7 @@ void fault_event_add(struct fault_event *fault);
 /* The program has run there for so long. */
 void fault_event_add_time(struct fault_event *fault, uint64_t ns);
 /* Whether it does little but touch new pages there now: that begins at 150,000 faults in a second
- * of its time, ends below 75,000, and is decided anew after 20 ms of it. */
+ * of 20 ms of its time, and ends below 75,000 of 8 ms. */
 bool fault_event_is_often(struct fault_event *fault);
 void fault_event_stop(const struct fault_event *fault);
 /* All faults so far, with those without a sample. */

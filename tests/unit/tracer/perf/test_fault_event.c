@@ -30,3 +30,11 @@ Test(fault_event, a_burst_of_a_moment_is_no_rate)
 	cr_assert(!is_often(&fault, 7, 10));
 	cr_assert(!is_often(&fault, 0, 10), "7 in 20 ms");
 }
+
+Test(fault_event, it_ends_after_8_ms_without)
+{
+	struct fault_event fault = {.event = -1, .period = 397};
+	cr_assert(is_often(&fault, 38, 100));
+	cr_assert(is_often(&fault, 0, 7), "too short to tell");
+	cr_assert(!is_often(&fault, 1, 1), "50,000 a second");
+}

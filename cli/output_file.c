@@ -1,6 +1,8 @@
 /* A file that a command writes, or a stream in its place; closing tells whether all was written. */
 #include "cli/output_file.h"
 
+#include "profile/profile_open.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -19,7 +21,7 @@ struct rf_error *output_file_open(const char *path, FILE *instead, struct output
 	*file = (struct output_file){.stream = instead, .is_file = path != NULL};
 	if (!path)
 		return NULL;
-	struct rf_error *error = whole_file_stream(&wish, &file->whole);
+	struct rf_error *error = profile_file_spare(path) ?: whole_file_stream(&wish, &file->whole);
 	file->stream = error ? NULL : file->whole.stream;
 	return error;
 }
@@ -50,5 +52,7 @@ struct rf_error *output_file_close(struct output_file *file, struct rf_error *er
 struct rf_error *output_file_check(const char *path)
 {
 	const struct whole_file_wish wish = wish_for(path);
-	return path && strcmp(path, "-") != 0 ? whole_file_check(&wish) : NULL;
+	if (!path || strcmp(path, "-") == 0)
+		return NULL;
+	return profile_file_spare(path) ?: whole_file_check(&wish);
 }

@@ -52,12 +52,13 @@ static struct rf_error *check_version(const char *path, uint32_t version)
 	return version ? NULL : foreign(path, "it has no schema version");
 }
 
+static const char magic[16] = "SQLite format 3";
+
 /* Checks the 100-byte header (www.sqlite.org/fileformat.html, section 1.3) before SQLite sees the
  * file, to say what is wrong in the user's words. */
 static struct rf_error *check_header(const char *path, const uint8_t *header, size_t n,
 				     uint64_t size)
 {
-	static const char magic[16] = "SQLite format 3";
 	if (n == 0)
 		return foreign(path, "it is empty");
 	if (memcmp(header, magic, n < 16 ? n : 16) != 0)
@@ -104,6 +105,27 @@ static struct rf_error *check_file(const char *path, uint64_t *size, uint32_t *v
 	if (!error)
 		*version = big_endian(header + 60);
 	return error;
+}
+
+struct rf_error *profile_file_spare(const char *path)
+{
+	uint8_t header[72];
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat info;
+	if (fd < 0)
+		return NULL;
+	const bool is_profile = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+				read(fd, header, sizeof(header)) == sizeof(header) &&
+				memcmp(header, magic, sizeof(magic)) == 0 &&
+				big_endian(header + 68) == PROFILE_APPLICATION_ID;
+	close(fd);
+	if (!is_profile)
+		return NULL;
+	return rf_error_create(
+		RF_EINPUT,
+		"name another file for the report; a profile to read stands by itself: "
+		"rfprof report --json out.json PROFILE",
+		"%s is a profile, and would be lost", path);
 }
 
 /* SQLite takes '?', '#' and '%' in a URI for its own, and what follows "//" for a machine's name.

@@ -21,6 +21,9 @@ struct profile_file {
  * processor time that it may take, are limited.  To be closed also after an error. */
 struct rf_error *profile_file_open(const char *path, struct profile_file *file);
 void profile_file_close(struct profile_file *file);
+/* An error where `path` (not NULL) is a profile already, whole or not: a report is not to be
+ * written over one, as by `rfprof report --json NAME.rfp`, where NAME.rfp was meant to be read. */
+struct rf_error *profile_file_spare(const char *path);
 /* Whether the pages of one table, and of its indexes, hold together. */
 struct rf_error *profile_file_check(const struct profile_file *file, const char *table);
 

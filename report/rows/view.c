@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/whole_file.h"
+#include "profile/profile_open.h"
 #include "report/account/account.h"
 #include "report/ecm/ecm_machine.h"
 #include "report/ecm/measured_core.h"
@@ -243,7 +244,7 @@ struct rf_error *report_write_file(const struct report_view *view, report_format
 		return NULL;
 	if (report_is_stdout(path))
 		return write_stdout(view, format);
-	struct rf_error *error = whole_file_stream(&wish, &file);
+	struct rf_error *error = profile_file_spare(path) ?: whole_file_stream(&wish, &file);
 	return error ? error : whole_file_close(&file, format(view, file.stream));
 }
 

@@ -151,6 +151,18 @@ def test_a_file_that_is_replaced_keeps_its_mode(t):
         assert mode(path) == before and json.loads(text(path))
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("command", [("report",), ()])
+def test_a_report_is_not_written_over_a_profile(t, command, way):
+    """As where NAME in `rfprof report --json NAME` was meant to be read."""
+    here = os.path.join(t.work, "here.rfp")
+    shutil.copy(PROFILE, here)
+    before = open(here, "rb").read()
+    result = t.rfprof(*command, way, here, *(["--no-save", "--", "true"] if not command else [PROFILE]))
+    assert result.status == 2 and b"here.rfp is a profile, and would be lost" in result.stderr, str(result)
+    assert open(here, "rb").read() == before
+
+
 def test_a_profile_named_by_rfprof_is_private_and_the_one_before_is_kept(t):
     for _ in range(2):
         assert t.rfprof("-q", "/bin/true").status == 0

@@ -47,7 +47,13 @@ static struct rf_error *add_page(struct module_work *work, uint64_t offset, uint
 	/* The last page of memory ends at 2^64, which a row cannot say. */
 	if (end < start)
 		end = UINT64_MAX;
-	if (asprintf(&name, bracketed ? "%s+0x%" PRIx64 : "[%s]+0x%" PRIx64, module, start) < 0)
+	if (strcmp(module, PROFILE_OWN_MODULE) == 0) { /* which has no addresses */
+		name = strdup(module);
+	} else if (asprintf(&name, bracketed ? "%s+0x%" PRIx64 : "[%s]+0x%" PRIx64, module, start) <
+		   0) {
+		name = NULL;
+	}
+	if (!name)
 		return rf_error_no_memory();
 	return add_function(work, start, end < limit ? end : limit, name, "", 0);
 }

@@ -387,6 +387,23 @@ def test_holder_that_sleeps(t, what, waits):
         assert abs(sum(ran.values()) - running) < 0.05, (ran, running)
 
 
+@pytest.mark.alone
+@pytest.mark.parametrize("parts", named({"sleep": "sleep=200", "pipe": "pipe=5:20", "lock": "lock=100:2", "join": "join=200"}))
+def test_waits_of_once(t, parts):
+    """In the one run of --once the system call is in rfprof's code; the place is the program's all the same."""
+    if os.getuid() != 0:
+        pytest.skip("what a plain user may not see is another test's")
+    result, truth = account_of(t, parts, "--once")
+    check = Check()
+    for (cause, function), true in merged(truth, "waits", "cause", "function").items():
+        if true["time_s"] < 0.08:
+            continue
+        rows = [row for row in result.json["waits"] if (row["cause"], row["function"]) == (cause, function)]
+        # what the program waits for rfprof in the midst of it has rows of its own
+        check.within(f"{cause} in {function}", sum_of(rows, "time_s"), 0.6 * true["time_s"], 1.05 * true["time_s"])
+    check.end(result)
+
+
 # ---- parallel regions ----
 
 # Seconds that the region's two threads work: most, mean, least.

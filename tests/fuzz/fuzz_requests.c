@@ -283,7 +283,7 @@ static void operate(struct target *target, struct input *input)
 		break;
 	case 12:
 		ask(target, index, (uint32_t)take(input, 4));
-		target_map(target, index, take_value(target, input), &ours);
+		target_map(target, index, take_value(target, input), 0, &ours);
 		break;
 	default:
 		ask_system_call(target, input, index);

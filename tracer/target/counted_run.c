@@ -483,14 +483,14 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 }
 
 /* Newest first: a process may have had several images, and they may lie at the same addresses. */
-uint64_t counted_run_map(void *context, pid_t tid, uint64_t address)
+uint64_t counted_run_map(void *context, pid_t tid, uint64_t address, uint64_t wait_sp)
 {
 	struct counted_run *run = context;
 	uint64_t pc = address;
 	bool ours = false;
 	pthread_mutex_lock(&run->lock);
 	for (size_t i = run->n_targets; !ours && i-- > 0;)
-		pc = target_map(run->targets[i], tid, address, &ours);
+		pc = target_map(run->targets[i], tid, address, wait_sp, &ours);
 	pthread_mutex_unlock(&run->lock);
 	return ours ? pc : address;
 }

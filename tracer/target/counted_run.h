@@ -30,8 +30,10 @@ void counted_run_destroy(struct counted_run *run);
 struct rf_error *counted_run_follow(struct counted_run *run, struct launch *launch, int *status);
 
 /* For sampler->map (--once): the program's address for an address in the code cache, 0 for one
- * in the gate or between, the address itself outside.  May be called by another thread while the
- * run goes on.  context: struct counted_run. */
-uint64_t counted_run_map(void *context, pid_t tid, uint64_t address);
+ * in the gate or between, the address itself outside.  wait_sp, unless 0: the stack pointer of a
+ * thread that waits in the kernel; where it waits so still, the address in the gate is that behind
+ * its system call.  May be called by another thread while the run goes on.  context: struct
+ * counted_run. */
+uint64_t counted_run_map(void *context, pid_t tid, uint64_t address, uint64_t wait_sp);
 /* What is held while the run writes to its profile. */
 pthread_mutex_t *counted_run_lock(struct counted_run *run);

@@ -3,7 +3,10 @@
 #include "tracer/target/target.h"
 
 #include "base/clock.h"
+#include "base/small_file.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -59,7 +62,20 @@ const struct piece *target_piece(const struct target *target, uint64_t address,
 	return *copy ? code_cache_piece(&(*copy)->cache, address) : NULL;
 }
 
-uint64_t target_map(struct target *target, pid_t tid, uint64_t address, bool *ours)
+/* Records of waits are read some milliseconds late: by then the thread may be elsewhere. */
+static bool waits_still(const struct target *target, pid_t tid, uint64_t wait_sp)
+{
+	char directory[32], line[256];
+	uint64_t sp, pc;
+	snprintf(directory, sizeof(directory), "/proc/%d", tid);
+	return small_file_line(directory, "syscall", line, sizeof(line)) &&
+	       sscanf(line, "%*s %*s %*s %*s %*s %*s %*s 0x%" SCNx64 " 0x%" SCNx64, &sp, &pc) ==
+		       2 &&
+	       sp == wait_sp && target_in_gate(target, pc);
+}
+
+uint64_t target_map(struct target *target, pid_t tid, uint64_t address, uint64_t wait_sp,
+		    bool *ours)
 {
 	struct translator *copy;
 	uint64_t pc = 0;
@@ -67,6 +83,11 @@ uint64_t target_map(struct target *target, pid_t tid, uint64_t address, bool *ou
 	*ours = copy && had_thread(target, tid);
 	if (*ours && piece && piece->block != NO_BLOCK && !target_in_gate(target, address))
 		pc = copy->cache.blocks[piece->block].pc + piece->orig;
+	uint8_t *slot = *ours && wait_sp && target_in_gate(target, address)
+				? target_slot(target, tid)
+				: NULL;
+	if (slot && waits_still(target, tid, wait_sp))
+		pc = target_behind_syscall(target, *slot_u64(slot, G_SYSRET));
 	return pc;
 }
 

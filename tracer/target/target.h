@@ -195,9 +195,11 @@ const struct piece *target_piece(const struct target *target, uint64_t address,
 
 /* The program's address for `address` in the code cache, when `tid` was one of this target's
  * threads; 0 for the gate and for code between the program's instructions.  *ours is false when
- * the address is none of the cache's or the thread is not the target's.  The lock is held by the
- * caller. */
-uint64_t target_map(struct target *target, pid_t tid, uint64_t address, bool *ours);
+ * the address is none of the cache's or the thread is not the target's.  wait_sp, unless 0: the
+ * stack pointer with which the thread waits in the kernel; the gate's address is that behind its
+ * system call then, as long as it waits there.  The lock is held by the caller. */
+uint64_t target_map(struct target *target, pid_t tid, uint64_t address, uint64_t wait_sp,
+		    bool *ours);
 /* The cache address of the program's code at pc, in the copy that the slot's thread runs; 0 where
  * it must run natively, which is noted with its reason, or when the target is given up.  The lock
  * is held by the caller. */

@@ -134,6 +134,13 @@ static void add_event(struct sample_log *log, const struct perf_record *record, 
 		note_failure(log, rf_error_no_memory());
 }
 
+/* Now and not when it is played: the code cache changes while the program runs. */
+static void map_place(const struct sampler *sampler, uint32_t tid, uint64_t *ip, uint64_t wait_sp)
+{
+	if (sampler->map)
+		*ip = sampler->map(sampler->map_context, (pid_t)tid, *ip, wait_sp);
+}
+
 static struct raw_sample raw_sample_of(const struct sampler *sampler,
 				       const struct perf_record *record)
 {
@@ -162,10 +169,7 @@ static void arrive_sample(struct sample_log *log, const struct sampler *sampler,
 	if (sampler->skips_kernel && (sample.chain || sample.offset))
 		return;
 	sample.weight_ns = record->period;
-	/* Now and not when it is played: the code cache changes while the program runs. */
-	if (sampler->map)
-		sample.regs.ip =
-			sampler->map(sampler->map_context, (pid_t)record->tid, sample.regs.ip);
+	map_place(sampler, record->tid, &sample.regs.ip, 0);
 	struct event event = {.kind = EVENT_SAMPLE, .sample = {.number = UINT32_MAX}};
 	if (record->period <= MOST - log->weight_ns)
 		event.sample.number = sample_store_add(log->store, &sample, record->stack);
@@ -206,6 +210,7 @@ void sample_log_switch(const struct sampler *sampler, const struct perf_record *
 	struct event event = {.kind = EVENT_WAIT};
 	if ((sampler->only_pid && record->pid != sampler->only_pid) || record->time > MOST)
 		return;
+	map_place(sampler, record->tid, &sample.regs.ip, sample.regs.sp);
 	/* the kernel, which the event is in, is not always its place: it says that of the program
 	 */
 	if (!sample.chain)
@@ -236,9 +241,7 @@ void sample_log_fault(const struct sampler *sampler, const struct perf_record *r
 		return;
 	if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
 		late_ticks_add_fault(log->late, record);
-	if (sampler->map)
-		sample.regs.ip =
-			sampler->map(sampler->map_context, (pid_t)record->tid, sample.regs.ip);
+	map_place(sampler, record->tid, &sample.regs.ip, 0);
 	event.sample.number = sample_store_add(log->store, &sample, record->stack);
 	if (event.sample.number == UINT32_MAX)
 		note_failure(log, rf_error_no_memory());
@@ -255,9 +258,8 @@ void sample_log_counter(void *context, const struct counter_sample *sample)
 	struct event event = {.kind = EVENT_COUNTER};
 	if (sampler->only_pid && sample->pid != sampler->only_pid)
 		return;
-	event.counter.ip =
-		sampler->map ? sampler->map(sampler->map_context, (pid_t)sample->tid, sample->ip)
-			     : sample->ip;
+	event.counter.ip = sample->ip;
+	map_place(sampler, sample->tid, &event.counter.ip, 0);
 	event.counter.period = sample->period;
 	event.counter.event = sample->event;
 	add_event(sampler->log, &record, &event);

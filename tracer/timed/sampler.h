@@ -39,8 +39,9 @@ struct sampler_ops {
 extern const struct sampler_ops sampler_perf, sampler_timer;
 
 /* For a counted run with --once: where sample addresses lie in rfprof's code cache, `map` gives
- * the program's own address (0: unknown, drop the frame).  Set before start. */
-typedef uint64_t sampler_map_fn(void *context, pid_t tid, uint64_t address);
+ * the program's own address (0: unknown, drop the frame), and where a thread waits in the kernel
+ * with its stack pointer at `wait_sp`, that behind its system call.  Set before start. */
+typedef uint64_t sampler_map_fn(void *context, pid_t tid, uint64_t address, uint64_t wait_sp);
 
 /* Samples of hardware counters (pmu/counters.h) beside those of time: the sampler's thread calls
  * `drain` each 10 ms, and finish calls it a last time; it hands what it has to sample_log_counter.

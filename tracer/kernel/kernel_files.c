@@ -1,34 +1,16 @@
-/* Reads the symbol tables of files for the names of kernels. */
+/* The names of kernels. */
 #include "tracer/kernel/kernel_files.h"
 
 #include "base/array.h"
-#include "base/confined.h"
 #include "symbols/demangle.h"
-#include "symbols/elf_file.h"
+#include "tracer/process/named_functions.h"
 
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/* For the reader of one file's symbol tables. */
-#define READER_SECONDS 60
-
-struct place {
-	uint64_t vaddr;
-	uint32_t kernel;
-};
-
-struct known_file {
-	const struct module_file *file;
-	const struct profile *profile;
-	struct place *places;
-	size_t n_places, cap_places;
-	char *trouble; /* why they are not known, or NULL */
-};
 
 struct kernel_files {
 	struct profile *profile; /* not owned */
-	struct known_file *items;
-	size_t n_items, cap_items;
+	struct named_functions *functions;
 };
 
 /* ---- names ---- */
@@ -127,6 +109,12 @@ static struct rf_error *add_kernel(struct profile *profile, const char *name, si
 	return error;
 }
 
+static bool is_named(const void *context, int number, const char *symbol)
+{
+	const struct profile *profile = context;
+	return kernel_is_named(symbol, profile->kernels[number].name);
+}
+
 struct rf_error *kernel_files_create(const char *list, struct profile *profile,
 				     struct kernel_files **out)
 {
@@ -142,7 +130,15 @@ struct rf_error *kernel_files_create(const char *list, struct profile *profile,
 		free(files);
 		return error;
 	}
+	const struct function_names names = {.n = (int)profile->n_kernels,
+					     .is_named = is_named,
+					     .context = profile};
 	files->profile = profile;
+	files->functions = named_functions_create(&names);
+	if (!files->functions) {
+		free(files);
+		return rf_error_no_memory();
+	}
 	*out = files;
 	return NULL;
 }
@@ -160,133 +156,14 @@ struct rf_error *kernel_files_check(const char *list)
 
 void kernel_files_destroy(struct kernel_files *files)
 {
-	for (size_t i = 0; files && i < files->n_items; i++) {
-		free(files->items[i].places);
-		free(files->items[i].trouble);
-	}
 	if (files)
-		free(files->items);
+		named_functions_destroy(files->functions);
 	free(files);
-}
-
-/* ---- a file's tables, in a child (base/confined.h) ---- */
-
-static void put_places(const struct known_file *known, FILE *answer, const GElf_Sym *symbol,
-		       const char *name)
-{
-	if (!name || symbol->st_shndx == SHN_UNDEF || !symbol->st_value ||
-	    GELF_ST_TYPE(symbol->st_info) != STT_FUNC)
-		return;
-	for (uint32_t k = 0; k < known->profile->n_kernels; k++)
-		if (kernel_is_named(name, known->profile->kernels[k].name)) {
-			confined_put_tag(answer, 1);
-			confined_put_number(answer, symbol->st_value);
-			confined_put_number(answer, k);
-			return;
-		}
-}
-
-static void read_table(const struct known_file *known, FILE *answer, Elf *elf, Elf_Scn *section,
-		       const GElf_Shdr *header)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	GElf_Sym symbol;
-	if (!data || !data->d_buf || header->sh_entsize != sizeof(Elf64_Sym))
-		return;
-	for (int i = 0; gelf_getsym(data, i, &symbol); i++)
-		put_places(known, answer, &symbol,
-			   elf_strptr(elf, header->sh_link, symbol.st_name));
-}
-
-static void read_file(void *context, FILE *answer)
-{
-	const struct known_file *known = context;
-	struct elf_file file;
-	struct rf_error *error = elf_file_read(known->file->open_path, CONFINED_FD, &file);
-	if (error) {
-		rf_error_destroy(error);
-		return;
-	}
-	for (Elf_Scn *section = NULL; (section = elf_nextscn(file.elf, section));) {
-		GElf_Shdr header;
-		if (gelf_getshdr(section, &header) &&
-		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-			read_table(known, answer, file.elf, section, &header);
-	}
-	elf_file_close(&file);
-}
-
-/* ---- what is known ---- */
-
-/* A function may stand in both tables, or have several names. */
-static bool add_place(struct known_file *known, struct place place)
-{
-	for (size_t i = 0; i < known->n_places; i++)
-		if (known->places[i].vaddr == place.vaddr)
-			return true;
-	return rf_array_push(known->places, known->n_places, known->cap_places, place);
-}
-
-static void read_in_child(struct known_file *known, int fd)
-{
-	const struct confined_job job = {fd, NULL, read_file, known, READER_SECONDS};
-	struct confined *child;
-	bool makes_sense = true;
-	struct rf_error *error = confined_create(&job, &child);
-	if (error) {
-		known->trouble = strdup(error->message);
-		rf_error_destroy(error);
-		return;
-	}
-	for (uint8_t tag; makes_sense && (tag = confined_next(child));) {
-		struct place place = {.vaddr = confined_number(child)};
-		place.kernel = (uint32_t)confined_number(child);
-		makes_sense = tag == 1 && place.kernel < known->profile->n_kernels &&
-			      add_place(known, place);
-	}
-	const char *failure =
-		makes_sense ? confined_failure(child) : "its reader's answer makes no sense";
-	known->trouble = failure ? strdup(failure) : NULL;
-	confined_destroy(child);
 }
 
 void kernel_files_note_unread(const struct kernel_files *files, struct profile *profile)
 {
-	for (size_t i = 0; i < files->n_items; i++)
-		if (files->items[i].trouble)
-			profile_note_unread(profile, files->items[i].file->path,
-					    files->items[i].trouble);
-}
-
-static const struct known_file *know(struct kernel_files *files, const struct module_file *file)
-{
-	for (size_t i = files->n_items; i-- > 0;)
-		if (files->items[i].file == file)
-			return &files->items[i];
-	struct known_file new = {.file = file, .profile = files->profile};
-	int fd = -1;
-	struct rf_error *error = file->has_file && file->open_path
-					 ? elf_file_descriptor(file->open_path, &fd)
-					 : NULL;
-	if (fd >= 0) {
-		read_in_child(&new, fd);
-		close(fd);
-	}
-	rf_error_destroy(error);
-	if (rf_array_push(files->items, files->n_items, files->cap_items, new))
-		return &files->items[files->n_items - 1];
-	free(new.places);
-	free(new.trouble);
-	return NULL;
-}
-
-static int find(struct kernel_files *files, const struct module_file *file, uint64_t vaddr)
-{
-	const struct known_file *known = know(files, file);
-	for (size_t i = 0; known && i < known->n_places; i++)
-		if (known->places[i].vaddr == vaddr)
-			return (int)known->places[i].kernel;
-	return -1;
+	named_functions_note_unread(files->functions, profile);
 }
 
 static void note_place(struct program_memory *memory, uint32_t kernel, uint64_t pc)
@@ -309,7 +186,7 @@ int kernel_files_at(void *context, uint64_t pc)
 	uint64_t vaddr;
 	const struct module_file *file =
 		memory->kernels ? program_memory_file(memory, pc, &vaddr) : NULL;
-	const int kernel = file ? find(memory->kernels, file, vaddr) : -1;
+	const int kernel = file ? named_functions_at(memory->kernels->functions, file, vaddr) : -1;
 	if (kernel >= 0)
 		note_place(memory, (uint32_t)kernel, pc);
 	return kernel;

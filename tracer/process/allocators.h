@@ -1,9 +1,7 @@
-/* Which functions allocate memory, by their names, and where a module has them. */
+/* Which functions allocate memory, by their names. */
 #pragma once
 
-#include "base/kept_store.h"
-#include "profile/profile.h"
-#include "tracer/process/module_file.h"
+#include "tracer/process/named_functions.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,17 +38,6 @@ static inline bool allocator_returns(const struct allocator *function)
 	return function->action != ALLOCATOR_TAKES && function->action != ALLOCATOR_UNMAPS;
 }
 
-/* The functions found in the files of one run. */
-struct allocator_files;
-/* `kept`: where what was read of files is kept, or NULL. */
-struct allocator_files *allocator_files_create(struct kept_store *kept);
-void allocator_files_destroy(struct allocator_files *files);
-
-/* The function that begins at `vaddr` of that file, or -1.  The file's symbol tables are read at
- * the first call for it, by a child, unless what they say is kept. */
-int allocator_files_find(struct allocator_files *files, const struct module_file *file,
-			 uint64_t vaddr);
-/* Whether none of the files that were asked for could not be read. */
-bool allocator_files_all_read(const struct allocator_files *files);
-/* Notes in the profile which files could not be read. */
-void allocator_files_note_unread(const struct allocator_files *files, struct profile *profile);
+/* Where the files of one run have them, by these numbers.  `kept`: where what was read of files is
+ * kept, or NULL.  NULL: memory is short. */
+struct named_functions *allocators_in_files(struct kept_store *kept);

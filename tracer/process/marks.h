@@ -1,22 +1,15 @@
 /* The functions between which a span lies, where the files that a program maps have them. */
 #pragma once
 
-#include "tracer/process/module_file.h"
+#include "tracer/process/named_functions.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 enum mark { MARK_START, MARK_STOP, N_MARKS };
 
-struct marked_file {
-	const struct module_file *file;
-	uint64_t vaddrs[N_MARKS]; /* 0: not there */
-};
-
 struct marks {
-	const char *names[N_MARKS]; /* NULL: none; not owned */
-	struct marked_file *files;  /* whose symbol tables have been read */
-	size_t n_files, cap_files;
+	const char *names[N_MARKS];    /* NULL: none; not owned */
+	struct named_functions *files; /* that have been read; NULL: none yet */
 };
 
 void marks_deinit(struct marks *marks);

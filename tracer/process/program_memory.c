@@ -315,7 +315,7 @@ int program_memory_allocator(void *context, uint64_t pc)
 	uint64_t vaddr;
 	const struct module_file *file =
 		memory->allocators ? program_memory_file(memory, pc, &vaddr) : NULL;
-	return file ? allocator_files_find(memory->allocators, file, vaddr) : -1;
+	return file ? named_functions_at(memory->allocators, file, vaddr) : -1;
 }
 
 bool program_memory_mapping(void *context, uint64_t address, uint64_t *start, uint64_t *end)

@@ -39,7 +39,7 @@ struct program_memory {
 	struct module_files *files;         /* not owned */
 	struct profile *profile;            /* not owned */
 	uint8_t *code_units;                /* not owned: P_CODE_UNITS, or NULL */
-	struct allocator_files *allocators; /* not owned; or NULL: nobody asks for them */
+	struct named_functions *allocators; /* not owned; or NULL: nobody asks for them */
 	struct marks *marks;                /* not owned; or NULL */
 	struct kernel_files *kernels;       /* not owned; tracer/kernel/kernel_files.h, or NULL */
 	bool lacks_descriptor;              /* the regions could not be read for want of one */

@@ -469,7 +469,7 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 	for (size_t i = 0; i < run->n_targets; i++)
 		if (!run->targets[i]->finished)
 			images_retire(run, run->targets[i]);
-	if (run->stock && (!run->drain || allocator_files_all_read(drain_allocators(run->drain))))
+	if (run->stock && (!run->drain || named_functions_all_read(drain_allocators(run->drain))))
 		stock_close(run->stock);
 	error = run->span ? span_settle(run->span, run->profile) : NULL;
 	drain_finish(run->drain);

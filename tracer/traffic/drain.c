@@ -48,7 +48,7 @@ struct drain_source {
 
 struct drain {
 	struct profile *profile;
-	struct allocator_files *allocators;
+	struct named_functions *allocators;
 	pthread_mutex_t lock; /* of all that follows */
 	struct simulation simulation;
 	struct branch_watch branches;
@@ -180,7 +180,7 @@ uint32_t drain_new_space(struct drain *drain, struct object_world *world)
 	return number;
 }
 
-struct allocator_files *drain_allocators(struct drain *drain)
+struct named_functions *drain_allocators(struct drain *drain)
 {
 	return drain->allocators;
 }
@@ -355,7 +355,7 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	drain->profile = profile;
 	pthread_mutex_init(&drain->lock, NULL);
 	error = simulation_init(&drain->simulation, &geometry, options);
-	drain->allocators = error ? NULL : allocator_files_create(options->kept);
+	drain->allocators = error ? NULL : allocators_in_files(options->kept);
 	if (!error && !drain->allocators)
 		error = rf_error_no_memory();
 	if (error) {
@@ -383,7 +383,7 @@ void drain_finish(struct drain *drain)
 		pthread_join(drain->thread, NULL);
 	assert(!drain->n_sources);
 	hierarchy_finish(drain->simulation.hierarchy);
-	allocator_files_note_unread(drain->allocators, drain->profile);
+	named_functions_note_unread(drain->allocators, drain->profile);
 	traffic_save(&drain->simulation, &drain->account, &drain->shared, drain->profile);
 	rf_error_destroy(branch_watch_save(&drain->branches, drain->profile));
 }
@@ -395,7 +395,7 @@ void drain_destroy(struct drain *drain)
 	simulation_deinit(&drain->simulation);
 	branch_watch_deinit(&drain->branches);
 	pthread_mutex_destroy(&drain->lock);
-	allocator_files_destroy(drain->allocators);
+	named_functions_destroy(drain->allocators);
 	free(drain->sources);
 	free(drain->shared.first);
 	free(drain->shared.of);

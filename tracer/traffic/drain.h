@@ -16,7 +16,7 @@
 
 struct drain;
 struct drain_source;
-struct allocator_files;
+struct named_functions;
 
 /* The hierarchy that the options ask for.  Facts about it go into the profile, also when nothing
  * can be traced: then *out is NULL.  Errors: the geometry is none. */
@@ -29,7 +29,7 @@ uint64_t drain_classes(const struct drain *drain);
  * shows of it, owned by the drain from now on; or NULL: whose data moves there is not asked. */
 uint32_t drain_new_space(struct drain *drain, struct object_world *world);
 /* The allocators in all files of the run; used under the lock of the run. */
-struct allocator_files *drain_allocators(struct drain *drain);
+struct named_functions *drain_allocators(struct drain *drain);
 
 /* Adds a thread that has not run since its slot was made ready; `thread`: its row; `program`: what
  * it runs, or 0.  NULL when memory is short: then it is not traced.

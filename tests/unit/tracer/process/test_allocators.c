@@ -29,11 +29,11 @@ static struct module_file file_of(char *path)
 static void find_all(struct kept_store *kept, char *path, int8_t *numbers)
 {
 	const struct module_file file = file_of(path);
-	struct allocator_files *files = allocator_files_create(kept);
+	struct named_functions *files = allocators_in_files(kept);
 	cr_assert_not_null(files);
 	for (uint64_t vaddr = 0; vaddr < CODE_BYTES; vaddr++)
-		numbers[vaddr] = (int8_t)allocator_files_find(files, &file, vaddr);
-	allocator_files_destroy(files);
+		numbers[vaddr] = (int8_t)named_functions_at(files, &file, vaddr);
+	named_functions_destroy(files);
 }
 
 /* As a run of its own would; returns whether it warns of a file that it does not use. */
@@ -86,14 +86,14 @@ Test(allocators, kept_ones_are_those_of_the_file)
 Test(allocators, libc_has_malloc)
 {
 	const struct module_file file = file_of(libc);
-	struct allocator_files *files = allocator_files_create(NULL);
+	struct named_functions *files = allocators_in_files(NULL);
 	bool found = false;
 	for (uint64_t vaddr = 0; vaddr < CODE_BYTES && !found; vaddr++) {
-		const int number = allocator_files_find(files, &file, vaddr);
+		const int number = named_functions_at(files, &file, vaddr);
 		found = number >= 0 && strcmp(allocators[number].name, "malloc") == 0;
 	}
 	cr_expect(found);
-	allocator_files_destroy(files);
+	named_functions_destroy(files);
 }
 
 Test(allocators, a_broken_file_is_not_used)

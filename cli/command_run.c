@@ -81,6 +81,15 @@ static struct rf_error *take_span(const struct options *given, struct span_optio
 	return NULL;
 }
 
+/* How often there are snapshots; 0: there are none. */
+static struct rf_error *take_every(const struct options *given, double *every_s)
+{
+	*every_s = 0;
+	if (given->every && (!duration_parse(given->every, every_s) || !(*every_s > 0)))
+		return usage_error("a time is wanted, such as 60, 250ms or 1m30s", given->every);
+	return NULL;
+}
+
 static struct rf_error *take_run_options(const struct options *given, const char **words,
 					 const struct rank *rank, struct run_options *options)
 {
@@ -247,12 +256,19 @@ static struct rf_error *report_and_save(const struct request *request, const str
 	return error;
 }
 
-static struct rf_error *finish(const struct request *request, const struct run *run)
+static struct rf_error *summarise(const struct request *request, const struct run *run)
 {
 	struct rf_error *error = request->given->redact ? profile_redact(run->profile) : NULL;
 	profile_clean_texts(run->profile);
-	error = error ?: account_summarise(run->profile) ?: kernel_sums(run->profile);
-	return error ? error : report_and_save(request, run);
+	return error ?: account_summarise(run->profile) ?: kernel_sums(run->profile);
+}
+
+/* Of a run that goes on, under the name that the whole profile will have. */
+static struct rf_error *save_snapshot(void *context, struct run *run)
+{
+	const struct request *request = context;
+	struct rf_error *error = summarise(request, run) ?: model_summarise(run->profile);
+	return error ? error : profile_save(run->profile, request->save_path);
 }
 
 /* The limits that are too low for a report are meant for the program (ulimit -d): it ends as it
@@ -315,7 +331,7 @@ static struct rf_error *run_and_report(struct request *request, int *status)
 	if (!error)
 		error = run_program(run);
 	if (!error)
-		error = finish(request, run);
+		error = summarise(request, run) ?: report_and_save(request, run);
 	error = end_without_report(run, error);
 	if (!error)
 		*status = run->timed_status;
@@ -355,10 +371,9 @@ static struct rf_error *attach_and_report(struct request *request, int *status)
 {
 	const pid_t pid = request->given->pid;
 	double every_s = 0;
-	if (request->given->every &&
-	    (!duration_parse(request->given->every, &every_s) || !(every_s > 0)))
-		return usage_error("a time is wanted, such as 60, 250ms or 1m30s",
-				   request->given->every);
+	struct rf_error *wrong = take_every(request->given, &every_s);
+	if (wrong)
+		return wrong;
 	char **command = existing_command(pid);
 	if (!command)
 		return rf_error_errno(RF_EINPUT, errno,
@@ -420,6 +435,29 @@ static void free_files(struct options *given)
 		free(*files[i]);
 }
 
+/* Snapshots of a program that is started. */
+static struct rf_error *check_every(struct request *request)
+{
+	const struct options *given = request->given;
+	const struct {
+		bool is_given;
+		const char *name;
+	} refused[] = {{request->run.once, "--once"},
+		       {given->repeat, "--repeat"},
+		       {request->run.kind == RUN_KIND_COUNT, "--run=count"},
+		       {span_is_asked_for(&request->run.span), "a span"},
+		       {given->no_save, "--no-save"}};
+	if (!given->every)
+		return NULL;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (refused[i].is_given)
+			return usage_error("goes without --every, which saves the timed run so far",
+					   refused[i].name);
+	request->run.save_snapshot = save_snapshot;
+	request->run.snapshot_context = request;
+	return take_every(given, &request->run.every_s);
+}
+
 static struct rf_error *run_as_asked(struct request *request, const char **words, int *status)
 {
 	const struct options *given = request->given;
@@ -434,10 +472,9 @@ static struct rf_error *run_as_asked(struct request *request, const char **words
 	}
 	if (given->pid)
 		return check_attach(given, words) ?: attach_and_report(request, status);
-	if (given->every)
-		return usage_error("snapshots are taken of a process that runs: start the program, "
-				   "and give its number by --pid",
-				   "--every");
+	error = check_every(request);
+	if (error)
+		return error;
 	if (!*words)
 		return rf_error_create(RF_EINPUT,
 				       "usage: rfprof PROGRAM [ARGUMENTS]; see rfprof --help",

@@ -335,6 +335,13 @@ static void note_run(const struct report_view *view, FILE *notes)
 			   "process %.0f was measured while it ran (--pid): times and places; its "
 			   "work and traffic are not counted",
 			   profile_number_fact(profile, "attached", 0));
+	if (profile_get_fact(profile, "snapshot"))
+		note_first(
+			notes,
+			"a snapshot, number %.0f, of a program that went on: times and places of "
+			"its first %s s; its work and traffic are counted behind its end",
+			profile_number_fact(profile, "snapshot", 0),
+			REPORT_NUMBER(profile_number_fact(profile, "wall_s", 0)));
 	if (profile_fact_is(profile, "no_children", "1"))
 		note_first(notes,
 			   "--no-children: processes that the program started are neither timed "

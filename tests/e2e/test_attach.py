@@ -248,8 +248,3 @@ def test_snapshots_end_with_the_duration(t):
     ended(process)
     taken = [name for name in os.listdir(t.work) if name.startswith("rfprof-phases.")]
     assert result.status == 0 and 1 <= len(taken) <= 3 and "rfprof-phases.1.rfp" in taken, (str(result), taken)
-
-
-def test_snapshots_of_a_program_are_refused(t):
-    result = t.rfprof("--every=1", "/bin/true")
-    assert result.status == 2 and b"--pid" in result.stderr, str(result)

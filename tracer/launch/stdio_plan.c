@@ -389,6 +389,14 @@ static void take_hash(struct stdio_plan *plan)
 	plan->hashed[plan->run - 1] = hashed;
 }
 
+void stdio_plan_forget(struct stdio_plan *plan)
+{
+	const int ends[] = {plan->input.in, plan->input.out, plan->output.in, plan->output.out};
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (ends[i] > STDERR_FILENO)
+			close(ends[i]);
+}
+
 void stdio_plan_finish(struct stdio_plan *plan)
 {
 	relay_join(&plan->output, plan->run == 1 ? -1 : LINGER_MS);

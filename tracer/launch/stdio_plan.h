@@ -25,6 +25,9 @@ struct rf_error *stdio_plan_prepare(struct stdio_plan *plan, int run);
 bool stdio_plan_child(struct stdio_plan *plan);
 struct rf_error *stdio_plan_start(struct stdio_plan *plan);
 void stdio_plan_finish(struct stdio_plan *plan);
+/* In a copy of this process (fork) while a run goes on: closes the pipes to and from the program,
+ * so that their ends are seen as if there were no copy. */
+void stdio_plan_forget(struct stdio_plan *plan);
 
 /* Whether all that the program wrote has been passed on; async-signal-safe. */
 bool stdio_plan_is_drained(const struct stdio_plan *plan);

@@ -319,6 +319,12 @@ static struct rf_error *finish(struct run *run)
 	return resolve_names(run);
 }
 
+/* In a process of its own (run_snapshot.h). */
+static struct rf_error *save_snapshot(struct run *run)
+{
+	return finish(run) ?: run->options->save_snapshot(run->options->snapshot_context, run);
+}
+
 bool run_is_shortage(const struct rf_error *error)
 {
 	const bool is_the_programs = error->code == RF_EINPUT; /* it could not be executed */
@@ -390,6 +396,7 @@ struct rf_error *run_create(const struct run_options *options, struct run **out)
 	limits_raise();
 	*run = (struct run){
 		.options = options,
+		.save_snapshot = save_snapshot,
 		.name = slash && slash[1] ? slash + 1 : options->argv[0],
 	};
 	struct rf_error *error = prepare(run);

@@ -88,6 +88,7 @@ static void note_sources(struct run *run)
 	profile_set_fact(run->profile, "traffic_source", pmu ? "PMU" : "none");
 	profile_set_fact(run->profile, "traffic_why", "%s",
 			 run->options->pid    ? "--pid"
+			 : run->is_snapshot   ? "a snapshot"
 			 : run->options->once ? "--once"
 			 : pmu                ? choice->why_traffic
 					      : "--traffic=none");
@@ -104,7 +105,7 @@ static void note_threads(struct profile *profile)
 
 void run_note_end(struct run *run)
 {
-	if (!run->options->pid) /* else it goes on */
+	if (!run->options->pid && !run->is_snapshot) /* else it goes on */
 		note_status(run);
 	note_sources(run);
 	note_threads(run->profile);

@@ -1,6 +1,7 @@
 /* Starts the program with its streams and sampler, follows it to its end, and cleans up; also where
  * rfprof itself fails in the midst of it. */
 #include "tracer/run/run_launch.h"
+#include "tracer/run/run_snapshot.h"
 
 #include "base/clock.h"
 #include "base/crash.h"
@@ -317,6 +318,8 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 				     struct timed_run *timed)
 {
 	struct rusage usage = {0};
+	struct run_snapshots snapshots;
+	run_snapshots_start(&snapshots, run, timed->profile, sampler);
 	struct rf_error *error = prepare_span(run, launch->pid, sampler)
 					 ?: run->sampler_ops->start(sampler, launch->pid);
 	if (error)
@@ -329,6 +332,7 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 	run->calls = sampler->usage.calls;
 	pmu_run_stop(counters);
 	error = run->sampler_ops->finish(sampler);
+	run_snapshots_end(&snapshots);
 	breakpoints_stop(sampler->breakpoints);
 	if (!error)
 		error = pmu_run_save(counters, timed->profile);

@@ -17,6 +17,8 @@ enum run_kind { RUN_KIND_BOTH, RUN_KIND_TIME, RUN_KIND_COUNT };
 
 extern const struct rf_word sampler_option_words[], run_kind_words[];
 
+struct run;
+
 struct run_options {
 	bool once, quiet, no_children;
 	enum run_kind kind;
@@ -28,6 +30,11 @@ struct run_options {
 	bool no_cache;           /* read all names anew, and keep none */
 	const char *log_path;    /* rfprof's own messages; NULL: standard error */
 	enum sampler_option sampler;
+	double every_s; /* a snapshot of the timed run each so many s; 0: none */
+	/* Saves one, whose profile is complete, in a process of its own.  `context` is the
+	 * caller's. */
+	struct rf_error *(*save_snapshot)(void *context, struct run *run);
+	void *snapshot_context;
 	struct span_options span; /* the part of the run that is measured */
 	struct traffic_options traffic;
 	struct pmu_options counters;

@@ -152,7 +152,8 @@ struct rf_error *run_roofs_take(struct run *run)
 {
 	struct custom_roof_set custom;
 	/* the roofs of before are there, and the program has run: what fails here is a warning */
-	if (!run->options->keep_roofs && !launch_was_interrupted(run->timed_status))
+	if (!run->options->keep_roofs && !run->is_snapshot &&
+	    !launch_was_interrupted(run->timed_status))
 		run_log_warn(&run->log, measure_again(run));
 	run_log_warn(&run->log, custom_roofs_load(&custom));
 	struct rf_error *error = profile_take_machine(run->profile, &run->machine);

@@ -30,6 +30,9 @@ struct sampler_ops {
 	/* After the program has ended: stops, drains, unwinds; the profile has threads, frames,
 	 * samples, modules and the facts time_source, lost_samples, sample_period_ns then. */
 	struct rf_error *(*finish)(struct sampler *sampler);
+	/* In a copy of the process, made by `look`: as finish, of what came up to sampler->end_ns,
+	 * while the program and the sampler that was copied go on.  NULL: cannot be done. */
+	struct rf_error *(*snapshot)(struct sampler *sampler);
 	void (*destroy)(struct sampler *sampler);
 	/* `profile` is filled, in part already while the program runs; `kept`: what was read of
 	 * files, or NULL. */
@@ -48,6 +51,9 @@ typedef uint64_t sampler_map_fn(void *context, pid_t tid, uint64_t address, uint
  * sampler_perf only.  Set before start. */
 struct sample_log;
 typedef void sampler_drain_fn(void *context, struct sampler *sampler);
+/* The thread that reads samples calls it some times a second: all that was written before `now` is
+ * in the log.  Backends with a `snapshot` only.  Set before start. */
+typedef void sampler_look_fn(void *context, uint64_t now);
 /* What each backend's own struct begins with.  Callers set the first of it before start. */
 struct sampler {
 	sampler_map_fn *map;
@@ -56,6 +62,8 @@ struct sampler {
 		*lock; /* of the profile, where others write to it during the run; or NULL */
 	sampler_drain_fn *drain;
 	void *drain_context;
+	sampler_look_fn *look; /* or NULL */
+	void *look_context;
 	struct span *span;               /* that is measured; NULL: all is */
 	struct breakpoints *breakpoints; /* that tell of it; or NULL */
 	bool tells_switches;             /* there are records of all switches between threads */

@@ -400,6 +400,8 @@ static void *read_rings(void *opaque)
 		end_wait_stage(sampler);
 		/* All that was written before this round began has now been read. */
 		sample_log_complete_until(&sampler->base, before);
+		if (sampler->base.look)
+			sampler->base.look(sampler->base.look_context, before);
 		/* The first program of the run has ended; its children may go on. */
 		for (size_t i = 0; i < sampler->n_cpus; i++)
 			if (sampler->polls[i].revents & (POLLHUP | POLLERR))
@@ -465,12 +467,10 @@ static void disable_all(struct perf_sampler *sampler)
 	}
 }
 
-static struct rf_error *perf_finish(struct sampler *base)
+/* Names the source, and makes rows of all that was read. */
+static struct rf_error *save(struct sampler *base)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
-	disable_all(sampler);
-	sampler_stop_reader(base);
-	drain(sampler);
 	for (size_t i = 0; i < sampler->n_cpus; i++) {
 		sample_log_lost(base->log, sampler->cpus[i]->ring.broken);
 		base->n_faults += fault_event_count(&sampler->cpus[i]->faults);
@@ -488,6 +488,15 @@ static struct rf_error *perf_finish(struct sampler *base)
 	profile_set_fact(base->profile, "sample_cost_ns", "%" PRIu64,
 			 sample_cost_ns(&attr, has_few_samples(sampler)));
 	return sample_log_finish(base, sampler_perf.name, sampler->periods[sampler->longest]);
+}
+
+static struct rf_error *perf_finish(struct sampler *base)
+{
+	struct perf_sampler *sampler = (struct perf_sampler *)base;
+	disable_all(sampler);
+	sampler_stop_reader(base);
+	drain(sampler);
+	return save(base);
 }
 
 static void perf_destroy(struct sampler *base)
@@ -508,6 +517,7 @@ const struct sampler_ops sampler_perf = {
 	.probe = perf_probe,
 	.start = perf_start,
 	.finish = perf_finish,
+	.snapshot = save,
 	.destroy = perf_destroy,
 	.create = perf_create,
 };

@@ -77,7 +77,8 @@ static struct rf_error *check_merged(const struct options *given,
 static struct rf_error *load_ranks(const char *const *names, const struct options *given,
 				   const struct report_options *options, struct profile **profile)
 {
-	struct rf_error *error = check_merged(given, options) ?: rank_files_merge(names, profile);
+	struct rf_error *error =
+		check_merged(given, options) ?: rank_files_merge(names, stderr, profile);
 	return error || !given->redact ? error : profile_redact(*profile);
 }
 

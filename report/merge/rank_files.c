@@ -2,6 +2,7 @@
 #include "report/merge/rank_files.h"
 
 #include "base/array.h"
+#include "base/progress.h"
 #include "report/merge/ranks.h"
 
 #include <dirent.h>
@@ -180,13 +181,28 @@ static struct rf_error *finish(struct merging *merging, const char *where, struc
 	return NULL;
 }
 
-struct rf_error *rank_files_merge(const char *const *names, struct profile **out)
+/* Adds all of them, and shows how far that is. */
+static struct rf_error *add_all(struct merging *merging, const struct files *files, FILE *shown)
+{
+	struct progress progress = progress_begin(shown);
+	struct rf_error *error = NULL;
+	for (size_t i = 0; !error && i < files->n; i++) {
+		char text[64];
+		snprintf(text, sizeof(text), "profile %zu of %zu is read", i + 1, files->n);
+		progress_show(&progress, (double)i / (double)files->n, text);
+		error = add_file(merging, files->paths[i]);
+	}
+	progress_end(&progress);
+	return error;
+}
+
+struct rf_error *rank_files_merge(const char *const *names, FILE *shown, struct profile **out)
 {
 	struct files files = {0};
 	struct merging merging = {0};
 	struct rf_error *error = ranks_merge_create(&merging.merge) ?: list(&files, names) ?: choose_job(&merging, &files);
-	for (size_t i = 0; !error && i < files.n; i++)
-		error = add_file(&merging, files.paths[i]);
+	if (!error)
+		error = add_all(&merging, &files, shown);
 	if (!error)
 		error = finish(&merging, names[0], out);
 	ranks_merge_destroy(merging.merge);

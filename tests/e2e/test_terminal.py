@@ -204,3 +204,18 @@ def test_progress_of_measuring_roofs(t):
     assert status == 0 and re.search(rb"rfprof: measuring \d+/\d+ [^\r]*, \d+ s to go\x1b\[K\r", shown), shown
     result = t.rfprof("machine", "--quick")
     assert result.status == 0 and b"measuring" not in result.stderr, str(result)
+
+
+def test_progress_of_putting_ranks_together(t):
+    """Which profile is read; by the same line as that of measuring roofs, which has a time to go after a second."""
+    where = os.path.join(t.work, "ranks")
+    os.mkdir(where)
+    for rank in range(3):
+        ranked = {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "3"}
+        result = t.rfprof("-q", "--keep-roofs", "--traffic=none", "--save", os.path.join(where, "app.%r.rfp"), "/bin/true", env=ranked)
+        assert result.status == 0, str(result)
+    shown, status = on_terminal(t, 100, "report", where)
+    assert status == 0 and re.search(rb"rfprof: profile 1 of 3 is read\x1b\[K\r", shown), shown
+    assert re.search(rb"\r\x1b\[K\r", shown), "the line is taken away"
+    result = t.rfprof("report", where)
+    assert result.status == 0 and b"is read" not in result.stderr, str(result)

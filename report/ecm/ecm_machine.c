@@ -8,7 +8,8 @@
 
 #include <math.h>
 
-#define NARROW_BYTES 8  /* of an access of ROOF_NARROW */
+#define NARROW_BYTES 8 /* of an access of ROOF_NARROW */
+#define MUCH_FASTER 1.2
 #define LEAST_KERNELS 4 /* at each level, for a rule to be chosen by them */
 
 /* What the kernels of docs/roofs.md move, in arrays: in LS bytes, towards the core (with what is
@@ -110,10 +111,34 @@ static void fit_narrow(const struct profile *profile, struct ecm_machine *machin
 		machine->narrow = ecm_fit_rule(machine->fit.rule, machine->fit.past_l3, kernels, n);
 }
 
+/* Twice as wide vectors that do hardly more in a second take two turns of the units each. */
+static double vector_bytes_of(const struct profile *profile)
+{
+	static const struct {
+		enum roof_isa isa;
+		double bytes;
+	} widths[] = {{ROOF_ISA_SSE2, 16}, {ROOF_ISA_AVX2, 32}, {ROOF_ISA_AVX512F, 64}};
+	static const enum roof_op ops[] = {ROOF_OP_ADD, ROOF_OP_MUL, ROOF_OP_FMA};
+	double bytes = 16, best = 0;
+	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
+		double rate = 0;
+		for (size_t k = 0; k < sizeof(ops) / sizeof(*ops); k++)
+			rate = fmax(rate, model_roof(profile,
+						     roof_compute(widths[i].isa,
+								  ROOF_PRECISION_DOUBLE, ops[k]),
+						     1));
+		if (rate > MUCH_FASTER * best)
+			bytes = widths[i].bytes;
+		best = fmax(best, rate);
+	}
+	return bytes;
+}
+
 struct ecm_machine ecm_machine_of(const struct profile *profile)
 {
 	struct ecm_kernel kernels[N_BORDERS * N_STREAMS];
 	struct ecm_machine machine = {.clock_ghz = model_clock_held_ghz(profile),
+				      .vector_bytes = vector_bytes_of(profile),
 				      .victim_l3 = has_victim_l3(profile)};
 	bool enough;
 	machine.n_kernels =

@@ -23,6 +23,7 @@ struct ecm_machine {
 	struct ecm_fit narrow;
 	struct ecm_fit second; /* of the best other rule; without a rule: none was tried */
 	size_t n_kernels;      /* behind the fit */
+	double vector_bytes;   /* the widest vectors that pay: 16, 32 or 64 */
 	/* What instructions take in its core; NULL: loops get what is known of all. */
 	const struct measured_core *core;
 };

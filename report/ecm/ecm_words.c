@@ -45,6 +45,31 @@ const char *ecm_account_label(enum ecm_account_part part)
 	return parts[part].label;
 }
 
+const char *ecm_change_name(enum ecm_change change)
+{
+	static const char *const names[ECM_CHANGES] = {
+		[CHANGE_VECTORS] = "vectorised",
+		[CHANGE_BLOCKED] = "blocked_to_l2",
+		[CHANGE_PREDICTED] = "predicted",
+		[CHANGE_PREFETCHED] = "prefetched",
+	};
+	return names[change];
+}
+
+const char *ecm_put_change(char *text, const struct ecm_machine *machine, enum ecm_change change)
+{
+	static const char *const words[ECM_CHANGES] = {
+		[CHANGE_BLOCKED] = "with all data from L2",
+		[CHANGE_PREDICTED] = "without mispredicted branches",
+		[CHANGE_PREFETCHED] = "with irregular lines prefetched",
+	};
+	if (change == CHANGE_VECTORS)
+		snprintf(text, ECM_CHANGE_WORDS, "in vectors of %.0f bytes", machine->vector_bytes);
+	else
+		snprintf(text, ECM_CHANGE_WORDS, "%s", words[change]);
+	return text;
+}
+
 /* Two digits tell enough of a model, and five of them fit a line. */
 static const char *put_turn(char *cell, const struct ecm_machine *machine,
 			    const struct ecm_account *account, double seconds, bool known)

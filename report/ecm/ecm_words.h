@@ -11,6 +11,13 @@ const char *ecm_account_name(enum ecm_account_part part);
 const char *ecm_account_words(enum ecm_account_part part);
 const char *ecm_account_label(enum ecm_account_part part);
 
+/* "vectorised", "blocked_to_l2", …: in JSON. */
+const char *ecm_change_name(enum ecm_change change);
+/* "in vectors of 32 bytes", "with all data from L2", …, in ECM_CHANGE_WORDS bytes, which it
+ * returns. */
+#define ECM_CHANGE_WORDS 48
+const char *ecm_put_change(char *text, const struct ecm_machine *machine, enum ecm_change change);
+
 /* [H]'s short form, "{3.1 ‖ 1 | 2.4 | 5.2 | 0}": T_OL ‖ T_nOL | L1L2 | L2L3 | memory in cycles a
  * turn, "–" for what is not known; in 96 bytes, which it returns. */
 const char *ecm_put_parts(char *cell, const struct ecm_machine *machine,

@@ -149,6 +149,98 @@ static void compose(const struct context *context, struct ecm_account *account)
 	account->predicted_s = together;
 }
 
+/* ---- what if ---- */
+
+/* The bytes that an access has in the widest vectors, of those that it has now, where the piece is
+ * an innermost loop that goes through its data line by line; else 1. */
+static double widening_of(const struct context *context, const struct piece *piece)
+{
+	size_t n = 0;
+	if (piece->loop == PROFILE_NONE)
+		return 1;
+	(void)model_loops_within(context->f, piece->loop, &n);
+	const struct model_loop *loop = &context->f->loops[piece->loop];
+	const struct tally_main *tally = &loop->tally;
+	const double accesses = (double)tally->loads + (double)tally->stores;
+	double irregular = 0;
+	for (int level = 0; level < MODEL_LEVELS; level++)
+		irregular += piece->irregular[level].lines;
+	if (n > 0 || !(accesses > 0) || !tally->flop || irregular > 0.1 * accesses)
+		return 1;
+	return fmax(1, context->machine->vector_bytes * accesses /
+			       ((double)tally->load_bytes + (double)tally->store_bytes));
+}
+
+/* So many times fewer instructions do the same work, in as many times fewer turns of `turn_s`
+ * seconds a cycle.  Divisions take as long for each number, and a chain from turn to turn is as
+ * long as it was, since the order of a sum is kept; but for that of an index, a cycle a turn. */
+static void widen(struct ecm_account *account, double times, double turn_s,
+		  const double seconds[ECM_PARTS])
+{
+	double *core = account->in_core_s;
+	if (!(times > 1))
+		return;
+	if (core[IN_CORE_CHAIN] < 1.5 * turn_s)
+		core[IN_CORE_CHAIN] /= times;
+	core[IN_CORE_ISSUE] /= times;
+	core[IN_CORE_UNITS] /= times;
+	core[IN_CORE_TAKEN] /= times;
+	account->parts_s[ECM_NOL] /= times;
+	double longest = 0;
+	for (int i = 0; i < IN_CORE_PARTS; i++)
+		longest = fmax(longest, core[i]);
+	account->parts_s[ECM_OL] = fmin(account->parts_s[ECM_OL], longest);
+	for (int p = ECM_FIRST_LINK; p < ECM_PARTS; p++)
+		account->parts_s[p] = fmin(account->parts_s[p], seconds[p]);
+}
+
+static void block(const struct context *context, const struct piece *piece,
+		  struct ecm_account *account)
+{
+	enum { L2 = 1 };
+	struct piece near = *piece;
+	account->parts_s[ECM_L2_L3] = 0;
+	account->parts_s[ECM_L2_MEMORY] = account->parts_s[ECM_L3_MEMORY] = 0;
+	account->memory_busy_s = 0;
+	for (int level = L2 + 1; level < MODEL_LEVELS; level++) {
+		near.irregular[L2].lines += near.irregular[level].lines;
+		near.irregular[L2].longest += near.irregular[level].longest;
+		near.irregular[level] = (struct model_irregular){0};
+	}
+	if (account->latency_s > 0)
+		add_latency(context, &near, account);
+}
+
+/* The model once more, of the inputs as they are after the change; `seconds`: transfers of wide
+ * accesses. */
+static double after(const struct context *context, const struct piece *piece,
+		    const struct ecm_account *now, enum ecm_change change,
+		    const double seconds[ECM_PARTS])
+{
+	struct ecm_account changed = *now;
+	for (int i = 0; i < ACCOUNT_PARTS; i++)
+		changed.account_s[i] = 0;
+	switch (change) {
+	case CHANGE_VECTORS:
+		widen(&changed, widening_of(context, piece),
+		      piece->turns * 1e-9 / context->machine->clock_ghz, seconds);
+		break;
+	case CHANGE_BLOCKED:
+		block(context, piece, &changed);
+		break;
+	case CHANGE_PREDICTED:
+		changed.mispredicted.seconds = 0;
+		break;
+	case CHANGE_PREFETCHED:
+		changed.latency_s = 0;
+		break;
+	case ECM_CHANGES:
+		break;
+	}
+	compose(context, &changed);
+	return fmin(changed.predicted_s + changed.mispredicted.seconds, now->predicted_s);
+}
+
 static void add_branches(const struct context *context, const struct piece *piece,
 			 struct ecm_account *account)
 {
@@ -173,15 +265,15 @@ static double narrowness_of(const struct context *context, const struct piece *p
 static void predict(const struct context *context, const struct piece *piece,
 		    struct ecm_account *account)
 {
-	double seconds[ECM_PARTS];
+	double seconds[ECM_PARTS] = {0}, wide[ECM_PARTS] = {0};
 	add_core(context, piece, account);
 	if (!(context->lacks & (ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS))) {
 		const struct ecm_moves moves = ecm_moves_of(piece->events, piece->irregular);
 		/* what the memory itself is busy for has nothing to do with how it is asked */
 		ecm_transfer_seconds(context->machine, context->profile, &moves,
-				     context->f->concurrency, 0, seconds);
+				     context->f->concurrency, 0, wide);
 		account->memory_busy_s =
-			(seconds[ECM_L2_MEMORY] + seconds[ECM_L3_MEMORY]) * context->memory_share;
+			(wide[ECM_L2_MEMORY] + wide[ECM_L3_MEMORY]) * context->memory_share;
 		ecm_transfer_seconds(context->machine, context->profile, &moves,
 				     context->f->concurrency, narrowness_of(context, piece),
 				     seconds);
@@ -191,6 +283,8 @@ static void predict(const struct context *context, const struct piece *piece,
 	}
 	compose(context, account);
 	add_branches(context, piece, account);
+	for (int i = 0; i < ECM_CHANGES; i++)
+		account->changed_s[i] = after(context, piece, account, (enum ecm_change)i, wide);
 }
 
 /* ---- sums ---- */
@@ -212,6 +306,8 @@ static void add_account(struct ecm_account *sum, const struct ecm_account *part)
 	sum->light_s += part->light_s;
 	sum->memory_busy_s += part->memory_busy_s;
 	sum->predicted_s += part->predicted_s;
+	for (int i = 0; i < ECM_CHANGES; i++)
+		sum->changed_s[i] += part->changed_s[i];
 }
 
 /* Whose standard error is that of the number of its samples. */
@@ -343,6 +439,14 @@ enum ecm_account_part ecm_largest(const struct ecm_account *account)
 		    (most == ACCOUNT_REST || account->account_s[i] > account->account_s[most]))
 			most = (enum ecm_account_part)i;
 	return account->account_s[ACCOUNT_REST] > account->predicted_s ? ACCOUNT_REST : most;
+}
+
+double ecm_saved_s(const struct ecm_account *account, enum ecm_change change)
+{
+	const double saved = account->predicted_s - account->changed_s[change];
+	if (!ecm_is_predicted(account) || !(account->measured_s > 0) || !(saved > 0))
+		return 0;
+	return saved * fmin(1, account->measured_s / account->predicted_s);
 }
 
 double ecm_cycles_a_turn(const struct ecm_machine *machine, const struct ecm_account *account,

@@ -25,6 +25,15 @@ enum ecm_account_part {
 	ACCOUNT_PARTS
 };
 
+/* What could be changed in a loop; docs/ecm.md, "What if". */
+enum ecm_change {
+	CHANGE_VECTORS,    /* its accesses and flop in the widest vectors that pay here */
+	CHANGE_BLOCKED,    /* what comes from beyond L2 comes from L2 */
+	CHANGE_PREDICTED,  /* no branch is mispredicted */
+	CHANGE_PREFETCHED, /* irregular lines are there when they are needed */
+	ECM_CHANGES
+};
+
 /* What an account lacks, as a set; it is then of the rest, and a prediction may be too low. */
 enum ecm_lack {
 	ECM_LACKS_NOTHING = 0,
@@ -52,9 +61,11 @@ struct ecm_account {
 	double light_s; /* light speed of the code as written: without latency, mispredictions and
 			 * other threads at the memory; NAN without a prediction, as all of the
 			 * above */
-	double memory_busy_s;        /* of the memory itself, for its transfers */
-	double predicted_s;          /* the account but for its rest */
-	double measured_s, stderr_s; /* by samples; NAN without any; 0 samples make no error */
+	double memory_busy_s;          /* of the memory itself, for its transfers */
+	double predicted_s;            /* the account but for its rest */
+	double changed_s[ECM_CHANGES]; /* predicted_s if that alone were changed, everywhere within
+					*/
+	double measured_s, stderr_s;   /* by samples; NAN without any; 0 samples make no error */
 };
 
 /* Of one function. */
@@ -74,6 +85,10 @@ bool ecm_is_predicted(const struct ecm_account *account);
 /* The part but for the rest that takes most; ACCOUNT_REST where that is more than all of these, or
  * there is no prediction. */
 enum ecm_account_part ecm_largest(const struct ecm_account *account);
+/* What that change would save of the measured time, s: of the predicted time what the model has
+ * less with it; of code that is faster than predicted in proportion.  0 where nothing is measured
+ * or predicted. */
+double ecm_saved_s(const struct ecm_account *account, enum ecm_change change);
 /* Seconds as cycles a turn; NAN without turns or clock. */
 double ecm_cycles_a_turn(const struct ecm_machine *machine, const struct ecm_account *account,
 			 double seconds);

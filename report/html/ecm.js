@@ -1,6 +1,6 @@
 /* Why a function takes its time: predicted parts beside what was measured. */
 
-const ACCOUNT_FIELDS = ["turn", "predicted_s", "light_s", "measured_s", "stderr_s", "lack"];
+const ACCOUNT_FIELDS = ["turn", "predicted_s", "light_s", "measured_s", "stderr_s", "lack", "changes"];
 const ACCOUNT_PARTS = ["in the core", "chain from turn to turn", "between L1 and L2", "between L2 and L3", "to and from memory", "waiting for irregular lines", "mispredicted branches", "not explained"];
 const LATENCY = ACCOUNT_PARTS.indexOf("waiting for irregular lines");
 const LEAST_LOOP = 0.05; /* of the function's time */
@@ -46,6 +46,10 @@ function accountSentence(account) {
 		`. Light speed of the code as it is: ${formatSeconds(account.light_s)}${account.parts.some(([i]) => i === LATENCY) ? ", if it waited for no irregular line" : ""}.`;
 }
 
+function changeSentence([change, saved], measured) {
+	return `${change[0].toUpperCase()}${change.slice(1)} it would take ${formatSeconds(measured - saved)}, ${formatSeconds(saved)} less.`;
+}
+
 function branchSentence([kind, place, share, halfwidth, seconds]) {
 	return `The ${kind} at ${place} is mispredicted ${(100 * share).toFixed(1)} ± ${(100 * halfwidth).toFixed(1)} % of the time: ${formatSeconds(seconds)}.`;
 }
@@ -63,6 +67,7 @@ function pageAccount(f, detail, app) {
 		{title: "predicted"}, {title: "measured"}, {title: "of it"}];
 	const row = (name, account) => [name, accountBar(account), account.turn, formatSeconds(account.predicted_s), formatSeconds(account.measured_s), accountRatio(account)];
 	return section("Why it takes its time", element("p", {}, accountSentence(whole)), whole.lack ? element("p", {}, `${whole.lack}.`) : null,
+		...whole.changes.map(change => element("p", {}, changeSentence(change, whole.measured_s))),
 		...(detail.branches || []).map(row => element("p", {}, branchSentence(row))),
 		plainTable("accounts", columns, [row("all of it", {...whole, turn: ""}), ...hot.map(loop => row(`loop ${loop.line || formatHex(loop.header_offset)}`, loop.account))]),
 		accountLegend([whole, ...hot.map(loop => loop.account)]),

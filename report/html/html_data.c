@@ -5,6 +5,7 @@
 
 #include "profile/function_index.h"
 #include "report/ecm/ecm_words.h"
+#include "report/ecm/potentials.h"
 #include "report/html/html_code.h"
 #include "report/json/json.h"
 #include "report/json/json_function.h"
@@ -75,6 +76,23 @@ static struct rf_error *put_reasons(struct json_writer *listed, struct json_writ
 	return error;
 }
 
+/* What changes of it would save: [in words, seconds]. */
+static void put_changes(struct json_writer *out, const struct report_view *view,
+			const struct ecm_account *account)
+{
+	char words[ECM_CHANGE_WORDS];
+	put_array(out, NULL);
+	for (enum ecm_change i = 0; i < ECM_CHANGES; i++) {
+		if (!ecm_is_worth_telling(account, i))
+			continue;
+		put_array(out, NULL);
+		put_text(out, NULL, ecm_put_change(words, view->ecm, i));
+		put_real(out, NULL, ecm_saved_s(account, i));
+		put_end(out);
+	}
+	put_end(out);
+}
+
 /* An account's array, or null where there is no prediction; html/ecm.js has the same list. */
 static void put_account(struct json_writer *out, const char *key, const struct report_view *view,
 			const struct ecm_account *account)
@@ -91,6 +109,7 @@ static void put_account(struct json_writer *out, const char *key, const struct r
 	put_real(out, NULL, account->measured_s);
 	put_real(out, NULL, account->stderr_s);
 	put_text(out, NULL, ecm_lack_words(account));
+	put_changes(out, view, account);
 	for (int i = 0; i < ACCOUNT_PARTS; i++)
 		put_real(out, NULL, account->account_s[i]);
 	put_end(out);

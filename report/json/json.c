@@ -375,6 +375,7 @@ struct rf_error *report_json(const struct report_view *view, FILE *stream)
 	struct rf_error *error = json_put_items(&out, 1, view->n_rank, put_function, (void *)view);
 	put_end(out);
 	error = error ?: report_json_python(out, "python", view);
+	error = error ?: report_json_potentials(out, "potentials", view);
 	put_end(out);
 	const bool done = json_writer_destroy(out); /* writing errors show in the stream */
 	putc('\n', stream);

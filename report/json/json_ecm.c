@@ -2,6 +2,7 @@
 #include "report/json/json_ecm.h"
 
 #include "report/ecm/ecm_words.h"
+#include "report/ecm/potentials.h"
 #include "report/rows/code_names.h"
 
 #include <math.h>
@@ -67,6 +68,43 @@ static void put_turn(struct json_writer *out, const struct ecm_machine *machine,
 		   ECM_LACKS_BRANCHES);
 }
 
+static void put_changes(struct json_writer *out, const char *key, const struct ecm_account *account)
+{
+	put_array(out, key);
+	for (enum ecm_change i = 0; i < ECM_CHANGES; i++) {
+		if (!ecm_is_worth_telling(account, i))
+			continue;
+		const double saved = ecm_saved_s(account, i);
+		put_object(out, NULL);
+		put_text(out, "change", ecm_change_name(i));
+		put_real(out, "seconds", account->measured_s - saved);
+		put_real(out, "saved_s", saved);
+		put_end(out);
+	}
+	put_end(out);
+}
+
+struct rf_error *report_json_potentials(struct json_writer *out, const char *key,
+					const struct report_view *view)
+{
+	struct ecm_potential potentials[ECM_CHANGES];
+	size_t n = 0;
+	struct rf_error *error =
+		view->ecm ? ecm_potentials(view->ecm, view->profile, view->model, potentials, &n)
+			  : NULL;
+	put_array(out, key);
+	for (size_t i = 0; i < n; i++) {
+		put_object(out, NULL);
+		put_text(out, "change", ecm_change_name(potentials[i].change));
+		put_real(out, "saved_s", potentials[i].saved_s);
+		put_text(out, "function", potentials[i].most->name);
+		put_real(out, "function_saved_s", potentials[i].most_s);
+		put_end(out);
+	}
+	put_end(out);
+	return error;
+}
+
 void report_json_ecm(struct json_writer *out, const char *key, const struct report_view *view,
 		     const struct ecm_account *account)
 {
@@ -86,6 +124,7 @@ void report_json_ecm(struct json_writer *out, const char *key, const struct repo
 	put_real(out, "saturated_by_threads", ecm_saturating_threads(account));
 	put_text(out, "hypothesis", view->ecm->fit.rule ? view->ecm->fit.rule->name : NULL);
 	put_text(out, "largest", ecm_account_name(ecm_largest(account)));
+	put_changes(out, "what_if", account);
 	put_flag(out, "transfers_known", !(account->lacks & (ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS)));
 	put_end(out);
 }

@@ -12,6 +12,11 @@ void report_json_ecm_machine(struct json_writer *out, const char *key,
  * NULL. */
 void report_json_ecm(struct json_writer *out, const char *key, const struct report_view *view,
 		     const struct ecm_account *account);
+/* What changes of its loops would save the program, [{change, saved_s, function,
+ * function_saved_s}], the most first; none without a prediction.  Fails only when memory is short.
+ */
+struct rf_error *report_json_potentials(struct json_writer *out, const char *key,
+					const struct report_view *view);
 /* The branches of a function whose outcomes were seen, the worst first, at most MOST_JSON_BRANCHES.
  */
 #define MOST_JSON_BRANCHES 20

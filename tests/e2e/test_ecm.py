@@ -61,6 +61,48 @@ def test_without_a_prediction_there_is_none(t):
     assert all(f["ecm"] is None and f["account"] == [] for f in shaped)
 
 
+CHANGES = {"vectorised", "blocked_to_l2", "predicted", "prefetched"}
+
+
+def changes(account):
+    return {change["change"]: change for change in account["what_if"]}
+
+
+def check_potentials(data):
+    """Ranked, of functions that are there, and no more than all functions together could save."""
+    saved = [row["saved_s"] for row in data["potentials"]]
+    assert saved == sorted(saved, reverse=True) and {row["change"] for row in data["potentials"]} <= CHANGES
+    for row in data["potentials"]:
+        of = [changes(f["ecm"]).get(row["change"]) for f in told(data["functions"]) if f["name"] == row["function"]]
+        assert any(change is None or abs(change["saved_s"] - row["function_saved_s"]) < 1e-9 for change in of), row
+        assert row["function_saved_s"] <= row["saved_s"] <= data["run"]["cpu_time_s"], row
+
+
+def test_what_if(t):
+    """The program's kernels say by their names which change is the one; its measured times are never exceeded."""
+    program = t.program(os.path.join(SOURCE, "tests", "targets", "reasons", "kernels.c"),
+                        ("-fno-tree-vectorize", "-ffp-contract=off", "-march=x86-64", "-mtune=generic"))
+    result = t.profile([program])
+    functions = {f["name"]: f for f in result.json["functions"]}
+    for name, change in (("branch_random", "predicted"), ("scalar_axpy", "vectorised"), ("scalar_float", "vectorised")):
+        found = changes(functions[name]["ecm"])
+        assert max(found.values(), key=lambda row: row["saved_s"])["change"] == change, (name, found)
+        for row in found.values():
+            assert abs(row["seconds"] + row["saved_s"] - functions[name]["ecm"]["measured_s"]) < 1e-9 and row["seconds"] >= 0
+    for name in ("chain_sum", "chain_horner", "divide_double"):
+        assert "vectorised" not in changes(functions[name]["ecm"]), name
+    check_potentials(result.json)
+    path = os.path.join(t.directory, "profiled.rfp")
+    page = t.rfprof("report", "-f", "branch_random", path).stdout.decode()
+    assert re.search(r"without mispredicted branches it would take .* less", page), page
+    table = t.rfprof("report", "--ecm", "--width=160", path).stdout.decode()
+    assert re.search(r"^ +without mispredicted branches +[\d.]+ m?s +\d+ % +branch_random: ", table, re.MULTILINE), table
+
+
+def test_potentials(t):
+    check_potentials(report(t))
+
+
 def test_the_table_says_the_same(t):
     lines = terminal(t, "--ecm").split("\n")
     head = next(i for i, line in enumerate(lines) if "cycles a turn" in line and "predicted" in line)
@@ -91,4 +133,4 @@ def test_the_page_for_browsers_has_accounts(t):
     functions = {f["name"]: f for f in report(t)["functions"]}
     accounts = [detail["ecm"] for detail in details if detail.get("ecm")]
     assert len(accounts) == sum(1 for f in functions.values() if f["ecm"])
-    assert all(len(account) == 6 + len(PARTS) for account in accounts)
+    assert all(len(account) == 7 + len(PARTS) for account in accounts)

@@ -1,5 +1,6 @@
 /* Accounts of a made-up loop on a made-up machine, whose parts are known. */
 #include "report/ecm/ecm_words.h"
+#include "report/ecm/potentials.h"
 #include "report/ecm/transfers.h"
 #include "tests/unit/report/report_checks.h"
 #include "tests/unit/report/report_sample.h"
@@ -117,6 +118,60 @@ Test(loop_account, parts_add_up)
 	near(ecm.whole.predicted_s, loop->predicted_s, 1e-3, "the function");
 	near(ecm_cycles_a_turn(&machine, loop, loop->predicted_s), 15.5, 0.1, "cycles");
 	cr_expect(isnan(ecm_cycles_a_turn(&machine, &ecm.whole, 1)));
+	ecm_function_deinit(&ecm);
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
+/* 15.5 cycles a turn: 1.5 for loads and stores, 2, 4 and 8 for the links.  From L2 only 3.5 of them
+ * are left; in vectors twice as wide half of the loads and stores. */
+Test(loop_account, what_if)
+{
+	static const double compute[] = {8, 16, 32}; /* GFLOP/s in 16, 32 and 64 bytes */
+	static const char *const isas[] = {"sse2", "avx2", "avx512f"};
+	for (int widths = 0; widths <= 3; widths++) {
+		struct profile *p = profile_of(true, true, 20);
+		for (int i = 0; i < widths; i++)
+			sample_roof(p, ROOF_COMPUTE, isas[i], "double", "fma", "", 1, compute[i]);
+		struct model model = build_as(p, with_loops);
+		const struct ecm_machine machine = ecm_machine_of(p);
+		struct ecm_function ecm;
+		assert_ok(ecm_function_init(&ecm, &machine, p, &model, find(&model, "triad")));
+		const struct ecm_account *loop = &ecm.loops[0];
+		const double *now = loop->parts_s, saved = widths == 3 ? now[ECM_NOL] / 2 : 0;
+		near(machine.vector_bytes, widths < 2 ? 16 : 8 << widths, 1e-9, "bytes");
+		near(loop->changed_s[CHANGE_BLOCKED], now[ECM_NOL] + now[ECM_L1_L2], 1e-9, "L2");
+		near(loop->changed_s[CHANGE_VECTORS], loop->predicted_s - saved, 1e-9, "vectors");
+		near(loop->changed_s[CHANGE_PREDICTED], loop->predicted_s, 1e-9, "predicted");
+		near(loop->changed_s[CHANGE_PREFETCHED], loop->predicted_s, 1e-9, "prefetched");
+		near(ecm_saved_s(loop, CHANGE_BLOCKED),
+		     loop->predicted_s - loop->changed_s[CHANGE_BLOCKED], 1e-9, "saved");
+		cr_expect(ecm_saved_s(loop, CHANGE_PREDICTED) == 0);
+		struct ecm_potential potentials[ECM_CHANGES];
+		size_t n;
+		assert_ok(ecm_potentials(&machine, p, &model, potentials, &n));
+		cr_expect_eq(n, widths == 3 ? 2 : 1);
+		cr_expect_eq(potentials[0].change, CHANGE_BLOCKED);
+		near(potentials[0].saved_s, ecm_saved_s(&ecm.whole, CHANGE_BLOCKED), 1e-9, "all");
+		cr_expect_str_eq(potentials[0].most->name, "triad");
+		ecm_function_deinit(&ecm);
+		model_deinit(&model);
+		profile_destroy(p);
+	}
+}
+
+/* Of code that is faster than predicted nothing can be saved but in proportion. */
+Test(loop_account, no_more_is_saved_than_was_measured)
+{
+	struct profile *p = profile_of(true, true, 5);
+	struct model model = build_as(p, with_loops);
+	const struct ecm_machine machine = ecm_machine_of(p);
+	struct ecm_function ecm;
+	assert_ok(ecm_function_init(&ecm, &machine, p, &model, find(&model, "triad")));
+	const struct ecm_account *loop = &ecm.loops[0];
+	cr_assert(loop->predicted_s > 0.005);
+	near(ecm_saved_s(loop, CHANGE_BLOCKED),
+	     0.005 * (1 - loop->changed_s[CHANGE_BLOCKED] / loop->predicted_s), 1e-9, "saved");
 	ecm_function_deinit(&ecm);
 	model_deinit(&model);
 	profile_destroy(p);

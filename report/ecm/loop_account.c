@@ -211,6 +211,23 @@ static void block(const struct context *context, const struct piece *piece,
 		add_latency(context, &near, account);
 }
 
+/* What was waited for comes over the links as all else does. */
+static void prefetch(const struct context *context, const struct piece *piece,
+		     struct ecm_account *account)
+{
+	double seconds[ECM_PARTS] = {0};
+	const struct ecm_moves moves = ecm_moves_of(piece->events, NULL);
+	if (!(account->latency_s > 0))
+		return;
+	account->latency_s = 0;
+	ecm_transfer_seconds(context->machine, context->profile, &moves, context->f->concurrency, 0,
+			     seconds);
+	account->memory_busy_s =
+		(seconds[ECM_L2_MEMORY] + seconds[ECM_L3_MEMORY]) * context->memory_share;
+	for (int p = ECM_FIRST_LINK; p < ECM_PARTS; p++)
+		account->parts_s[p] = fmax(account->parts_s[p], seconds[p]);
+}
+
 /* The model once more, of the inputs as they are after the change; `seconds`: transfers of wide
  * accesses. */
 static double after(const struct context *context, const struct piece *piece,
@@ -232,7 +249,7 @@ static double after(const struct context *context, const struct piece *piece,
 		changed.mispredicted.seconds = 0;
 		break;
 	case CHANGE_PREFETCHED:
-		changed.latency_s = 0;
+		prefetch(context, piece, &changed);
 		break;
 	case ECM_CHANGES:
 		break;

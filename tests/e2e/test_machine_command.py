@@ -347,7 +347,7 @@ def test_another_machines_json(t):
         peak = rows[f"Xeon Gold 6130: DP peak, {plural}"]
         assert peak["value"] == best(threads, kind="compute", precision="double") and peak["unit"] == "GFLOP/s", peak
         read = rows[f"Xeon Gold 6130: DRAM read, {plural}"]
-        assert read["value"] == best(threads, level="DRAM", op="read") and read["unit"] == "GB/s", read
+        assert read["value"] == best(threads, kind="bandwidth", level="DRAM", op="read") and read["unit"] == "GB/s", read
         assert read["source"] == "rfprof machine, Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", read
 
 

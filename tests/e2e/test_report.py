@@ -111,7 +111,8 @@ def test_demo_table(t):
     assert functions(report, "reciprocal_roots")[0]["flop"] == 2 * 1024 * 160000
     share = sum(row["share"] for row in report["functions"])
     assert 0.95 < share < 1.01 or 95 < share < 101, f"the shares' sum is {share}"
-    distances = [row["headroom_s"] for row in report["functions"] if row["headroom_s"] is not None]
+    # rows of few samples are minor ones, and come behind the others
+    distances = [row["headroom_s"] for row in report["functions"] if row["headroom_s"] is not None and row["samples"] >= 20]
     assert distances == sorted(distances, reverse=True), "not ranked by headroom"
 
 

@@ -13,6 +13,7 @@
 
 #define LEAST_LOOP 0.05   /* of the function's time, to be told */
 #define MOST_LOOPS 6      /* of a function */
+#define WITH_MOST 66      /* columns, for whose most of a saving is */
 #define MOST_THREADS 1000 /* more hardly come to the memory */
 
 enum { NAME, TURN, LATENCY, PREDICTED, MEASURED, RATIO, LARGEST, N_COLUMNS };
@@ -181,10 +182,12 @@ static struct rf_error *put_potentials(const struct report_view *view, FILE *str
 	static const struct text_column columns[N_POTENTIAL] = {
 		[CHANGE] = {"what if all code ran", false},
 		[SAVED] = {"could save", true},
-		[SHARE] = {"%", true},
+		[SHARE] = {"%", true, 1},
 		[MOST] = {"most of it", false},
 	};
-	struct text_table table = TEXT_TABLE(view->terminal, columns, MOST, 8, .most = 40);
+	const bool narrow = view->terminal->columns < WITH_MOST; /* words alone fill it */
+	struct text_table table = TEXT_TABLE(view->terminal, columns, narrow ? CHANGE : MOST, 8,
+					     .most = 40, .hidden[MOST] = narrow);
 	struct ecm_potential potentials[ECM_CHANGES];
 	size_t n = 0;
 	struct rf_error *error =

@@ -207,18 +207,22 @@ static void block(const struct context *context, const struct piece *piece,
 		near.irregular[L2].longest += near.irregular[level].longest;
 		near.irregular[level] = (struct model_irregular){0};
 	}
-	if (account->latency_s > 0)
-		add_latency(context, &near, account);
+	const double now = account->latency_s;
+	if (!(now > 0))
+		return;
+	add_latency(context, &near, account);
+	if (!(account->latency_s > 0)) /* that of L2 was not measured */
+		account->latency_s = now;
 }
 
 /* What was waited for comes over the links as all else does. */
 static void prefetch(const struct context *context, const struct piece *piece,
 		     struct ecm_account *account)
 {
-	double seconds[ECM_PARTS] = {0};
-	const struct ecm_moves moves = ecm_moves_of(piece->events, NULL);
+	double seconds[ECM_PARTS];
 	if (!(account->latency_s > 0))
 		return;
+	const struct ecm_moves moves = ecm_moves_of(piece->events, NULL);
 	account->latency_s = 0;
 	ecm_transfer_seconds(context->machine, context->profile, &moves, context->f->concurrency, 0,
 			     seconds);

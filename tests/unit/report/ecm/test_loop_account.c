@@ -129,17 +129,19 @@ Test(loop_account, what_if)
 {
 	static const double compute[] = {8, 16, 32}; /* GFLOP/s in 16, 32 and 64 bytes */
 	static const char *const isas[] = {"sse2", "avx2", "avx512f"};
-	for (int widths = 0; widths <= 3; widths++) {
+	/* the last one: vectors of 64 bytes that take two turns */
+	for (int widths = 0; widths <= 4; widths++) {
 		struct profile *p = profile_of(true, true, 20);
-		for (int i = 0; i < widths; i++)
-			sample_roof(p, ROOF_COMPUTE, isas[i], "double", "fma", "", 1, compute[i]);
+		for (int i = 0; i < widths && i < 3; i++)
+			sample_roof(p, ROOF_COMPUTE, isas[i], "double", "fma", "", 1,
+				    widths == 4 && i == 2 ? 17 : compute[i]);
 		struct model model = build_as(p, with_loops);
 		const struct ecm_machine machine = ecm_machine_of(p);
 		struct ecm_function ecm;
 		assert_ok(ecm_function_init(&ecm, &machine, p, &model, find(&model, "triad")));
 		const struct ecm_account *loop = &ecm.loops[0];
 		const double *now = loop->parts_s, saved = widths == 3 ? now[ECM_NOL] / 2 : 0;
-		near(machine.vector_bytes, widths < 2 ? 16 : 8 << widths, 1e-9, "bytes");
+		near(machine.vector_bytes, widths < 2 ? 16 : widths == 3 ? 64 : 32, 1e-9, "bytes");
 		near(loop->changed_s[CHANGE_BLOCKED], now[ECM_NOL] + now[ECM_L1_L2], 1e-9, "L2");
 		near(loop->changed_s[CHANGE_VECTORS], loop->predicted_s - saved, 1e-9, "vectors");
 		near(loop->changed_s[CHANGE_PREDICTED], loop->predicted_s, 1e-9, "predicted");
@@ -158,6 +160,33 @@ Test(loop_account, what_if)
 		model_deinit(&model);
 		profile_destroy(p);
 	}
+}
+
+/* 1.5 lines a turn for which the loop waits 96 cycles.  Prefetched, they come over the links with
+ * the rest, as if they had been regular from the start; nearer, they take the same where nobody
+ * knows what L2 takes. */
+Test(loop_account, lines_that_are_prefetched_are_moved)
+{
+	struct model_irregular irregular[MODEL_LEVELS] = {[3] = {.lines = 1.5 * TURNS}};
+	struct profile *p = profile_of(true, true, 300);
+	sample_roof(p, ROOF_BANDWIDTH, "avx2", "", "random", "DRAM", 1, 1);
+	struct model model = build_as(p, with_loops);
+	struct model_function *f = (struct model_function *)find(&model, "triad");
+	const struct ecm_machine machine = ecm_machine_of(p);
+	struct ecm_function regular, ecm;
+	assert_ok(ecm_function_init(&regular, &machine, p, &model, f));
+	f->loops[0].irregular = irregular;
+	assert_ok(ecm_function_init(&ecm, &machine, p, &model, f));
+	const struct ecm_account *loop = &ecm.loops[0];
+	near(loop->latency_s, 96e-9 * TURNS, 1e-9, "latency");
+	cr_expect(loop->predicted_s >= loop->latency_s);
+	near(loop->changed_s[CHANGE_PREFETCHED], regular.loops[0].predicted_s, 1e-9, "prefetched");
+	cr_expect(loop->changed_s[CHANGE_BLOCKED] >= loop->latency_s);
+	near(loop->changed_s[CHANGE_PREDICTED], loop->predicted_s, 1e-9, "predicted");
+	ecm_function_deinit(&regular);
+	ecm_function_deinit(&ecm);
+	model_deinit(&model);
+	profile_destroy(p);
 }
 
 /* Of code that is faster than predicted nothing can be saved but in proportion. */

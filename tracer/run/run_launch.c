@@ -1,7 +1,6 @@
 /* Starts the program with its streams and sampler, follows it to its end, and cleans up; also where
  * rfprof itself fails in the midst of it. */
 #include "tracer/run/run_launch.h"
-#include "tracer/run/run_snapshot.h"
 
 #include "base/clock.h"
 #include "base/crash.h"
@@ -9,6 +8,7 @@
 #include "base/thread.h"
 #include "machine/data/size_curve.h"
 #include "tracer/launch/launch.h"
+#include "tracer/run/run_snapshot.h"
 #include "tracer/schedule/schedule.h"
 #include "tracer/span/breakpoints.h"
 #include "tracer/span/entry_stop.h"

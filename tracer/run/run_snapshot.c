@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -21,6 +23,20 @@
 
 /* It has time: the program comes first. */
 enum { NICENESS = 10 };
+
+/* A copy of one thread among several may find a lock taken that nobody gives back: it ends then,
+ * and the run does not wait for it for good. */
+enum { LONGEST_S = 600 };
+
+static void end_in_time(void)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	signal(SIGALRM, SIG_DFL);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	alarm(LONGEST_S);
+}
 
 /* ---- in the copy ---- */
 
@@ -62,6 +78,7 @@ static struct rf_error *complete(struct run_snapshots *snapshots, uint64_t now)
 __attribute__((noreturn)) static void save(struct run_snapshots *snapshots, uint64_t now)
 {
 	struct run *run = snapshots->run;
+	end_in_time();
 	crash_set_last(NULL, NULL, NULL);
 	stdio_plan_forget(run->plan);
 	const int log = mute(run);

@@ -17,6 +17,6 @@ struct run_snapshots {
  * run->options->every_s; nothing where that is 0. */
 void run_snapshots_start(struct run_snapshots *snapshots, struct run *run, struct profile *profile,
 			 struct sampler *sampler);
-/* The sampler's thread has ended: waits until the last one is saved.  A note says how many there
- * were, and a warning that some could not be saved. */
+/* The sampler's thread has ended: waits until the last one is saved.  A warning says that some
+ * could not be saved. */
 void run_snapshots_end(struct run_snapshots *snapshots);

@@ -210,16 +210,22 @@ double *account_page_faults(const struct profile *profile)
 }
 
 /* Each thread is parted as its own samples are, of which there may be few: what all threads'
- * samples say of the kernel's part is kept. */
+ * samples say of the kernel's part is kept.  What there is too much of is taken from all threads in
+ * the same proportion, so that none gets more than it ran. */
 static void fit_kernel_times(struct account_thread *threads, size_t n, double kernel_s)
 {
-	double sum = 0;
-	for (size_t i = 0; i < n; i++)
-		sum += threads[i].kernel_s;
-	for (size_t i = 0; sum > 0 && i < n; i++) {
-		const double ran = threads[i].user_s + threads[i].kernel_s;
-		threads[i].kernel_s = fmin(ran, threads[i].kernel_s * kernel_s / sum);
-		threads[i].user_s = ran - threads[i].kernel_s;
+	double user_sum = 0, kernel_sum = 0;
+	for (size_t i = 0; i < n; i++) {
+		user_sum += threads[i].user_s;
+		kernel_sum += threads[i].kernel_s;
+	}
+	const double more = kernel_s - kernel_sum, from = more > 0 ? user_sum : kernel_sum;
+	for (size_t i = 0; from > 0 && i < n; i++) {
+		struct account_thread *thread = &threads[i];
+		const double moved =
+			more * (more > 0 ? thread->user_s : thread->kernel_s) / from;
+		thread->kernel_s += moved;
+		thread->user_s -= moved;
 	}
 }
 

@@ -222,8 +222,7 @@ static void fit_kernel_times(struct account_thread *threads, size_t n, double ke
 	const double more = kernel_s - kernel_sum, from = more > 0 ? user_sum : kernel_sum;
 	for (size_t i = 0; from > 0 && i < n; i++) {
 		struct account_thread *thread = &threads[i];
-		const double moved =
-			more * (more > 0 ? thread->user_s : thread->kernel_s) / from;
+		const double moved = more * (more > 0 ? thread->user_s : thread->kernel_s) / from;
 		thread->kernel_s += moved;
 		thread->user_s -= moved;
 	}

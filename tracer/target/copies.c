@@ -14,6 +14,13 @@
 
 /* So many times the time that it takes passes between two countings of what has run. */
 #define COUNT_SHARE 50
+/* What is hot is looked at again when the second copy has been there for so long, in a process that
+ * is only counted for the longer time, and then each time when it has been so many times as long
+ * as the one is of the other. */
+#define WARM_NS 100000000ull
+#define LATER_NS 2000000000ull
+/* Hot code is laid out anew when more than this of what has run is not in it. */
+#define COLD_SHARE 0.05
 /* So many times what a change took passes before the next in a run that is only counted. */
 #define CHANGE_SHARE 10
 #define LONGEST_CHANGE_NS 1000000000ull
@@ -50,11 +57,11 @@ void copies_keep(struct target *target)
 
 /* ---- what is hot ---- */
 
-/* How often each block of the first copy has run, in all threads that are there; NULL: memory is
- * short. */
-static double *executions_so_far(struct target *target)
+/* How often each block of the copy has run, in all threads that are there; NULL: memory is short.
+ */
+static double *executions_so_far(struct target *target, enum copy copy)
 {
-	const struct code_cache *cache = &target->copies[COPY_FIRST].cache;
+	const struct code_cache *cache = &target->copies[copy].cache;
 	int64_t *of_thread = malloc(cache->n_blocks * sizeof(*of_thread) + 1);
 	double *executions = calloc(cache->n_blocks + 1, sizeof(*executions));
 	for (int slot = 1; slot < target->n_slots && of_thread && executions; slot++) {
@@ -72,13 +79,58 @@ void copies_find_hot(struct target *target)
 {
 	struct translator *plain = &target->copies[COPY_PLAIN];
 	pthread_mutex_lock(target->lock);
-	double *executions = executions_so_far(target);
+	double *executions = executions_so_far(target, COPY_FIRST);
 	if (executions &&
 	    hot_code_init(&plain->hot, &target->copies[COPY_FIRST].cache, executions)) {
 		translate_hot(plain);
 		entry_table_show_new(target, COPY_PLAIN);
 	}
 	free(executions);
+	target->heat_from_ns = clock_now_ns();
+	target->next_heat_ns = target->heat_from_ns + (target->windows ? WARM_NS : LATER_NS);
+	pthread_mutex_unlock(target->lock);
+}
+
+/* Whether code that was not laid out as hot has more than its share of what has run.  In the first
+ * milliseconds of a traced process hardly anything was known. */
+static bool is_cooler(const struct target *target, const double *executions)
+{
+	const struct translator *plain = &target->copies[COPY_PLAIN];
+	double all = 0, cold = 0;
+	for (size_t i = 0; i < plain->cache.n_blocks; i++) {
+		const struct code_block *block = &plain->cache.blocks[i];
+		const double n = block->stale ? 0 : executions[i];
+		all += n;
+		cold += hot_code_weight(&plain->hot, block->pc) ? 0 : n;
+	}
+	return target->windows && !target->heats ? all > 0 : cold > COLD_SHARE * all;
+}
+
+static void lay_out_anew(struct target *target, const double *executions)
+{
+	struct translator *plain = &target->copies[COPY_PLAIN];
+	struct hot_code hot;
+	if (!hot_code_init(&hot, &plain->cache, executions)) {
+		hot_code_deinit(&hot);
+		return;
+	}
+	hot_code_deinit(&plain->hot);
+	plain->hot = hot;
+	translate_hot_anew(plain);
+	entry_table_show_new(target, COPY_PLAIN);
+}
+
+void copies_follow_heat(struct target *target, uint64_t now)
+{
+	if (!target->has_plain || target->native || now < target->next_heat_ns)
+		return;
+	pthread_mutex_lock(target->lock);
+	double *executions = executions_so_far(target, COPY_PLAIN);
+	if (executions && is_cooler(target, executions))
+		lay_out_anew(target, executions);
+	free(executions);
+	target->heats++;
+	target->next_heat_ns = now + LATER_NS / WARM_NS * (now - target->heat_from_ns);
 	pthread_mutex_unlock(target->lock);
 }
 

@@ -35,6 +35,10 @@ uint64_t copies_patience(const struct target *target, uint64_t now);
 /* The plain copy, whose memory and tables are there, learns what is hot, and has that translated.
  */
 void copies_find_hot(struct target *target);
+/* Looks now and then whether what the plain copy has run since is what was laid out as hot, else
+ * lays it out anew: what a program starts with is not what it does for long.  From the server's
+ * thread. */
+void copies_follow_heat(struct target *target, uint64_t now);
 
 /* Has the slot's thread stopped, so that it changes to the copy that is wanted: at once, or behind
  * the system call that it is in, which nothing interrupts.  The lock is held by the caller. */

@@ -91,6 +91,23 @@ void entry_table_init(struct target *target, enum copy copy)
 	show_table(target, copy, new_table(target, copy, FIRST_TABLE_CELLS));
 }
 
+/* What has no entry is asked for. */
+static void table_remove(struct entries *entries, uint64_t key)
+{
+	const uint64_t mask = entries->mask, first = cell_hash(key);
+	struct code_table *table = entries->table;
+	for (uint64_t n = 0; n <= mask; n++) {
+		const uint64_t i = (first + n) & mask;
+		const uint64_t there = __atomic_load_n(&table->cells[i].key, __ATOMIC_RELAXED);
+		if (!there)
+			return;
+		if (there == key) {
+			__atomic_store_n(&table->cells[i].entry, 0, __ATOMIC_RELEASE);
+			return;
+		}
+	}
+}
+
 static void table_set(struct target *target, enum copy copy, uint64_t key, uint64_t entry)
 {
 	struct entries *entries = &target->entries[copy];
@@ -146,7 +163,10 @@ void entry_table_show_new(struct target *target, enum copy copy)
 		const struct new_entry *new = &translator->new_entries[i];
 		if (cuts_holds(target, new->key))
 			continue;
-		table_set(target, copy, new->key, new->entry);
+		if (new->entry)
+			table_set(target, copy, new->key, new->entry);
+		else
+			table_remove(&target->entries[copy], new->key);
 		if (new->replaces)
 			clear_cells(target, copy, new->key);
 	}

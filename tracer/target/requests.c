@@ -354,6 +354,7 @@ static void *serve(void *argument)
 		}
 		uint32_t seen = __atomic_load_n(doorbell(target), __ATOMIC_SEQ_CST);
 		ask_to_change(target);
+		copies_follow_heat(target, clock_now_ns());
 		cuts_ask(target);
 		if (answer_all(target))
 			last_answer = clock_now_ns();

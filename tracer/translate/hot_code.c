@@ -5,6 +5,7 @@
 #include "tracer/translate/code_cache.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define HOT_SHARE 1e-5 /* of all executions of blocks: what has fewer is not hot */
 
@@ -14,26 +15,63 @@ static bool is_head(const struct code_block *block)
 	return block->called || block->entry;
 }
 
-static bool add(struct hot_code *hot, const struct code_block *block, double executions)
+/* By where they end, and then by where they begin. */
+static int by_end(const void *left, const void *right)
+{
+	const struct code_block *a = *(const struct code_block *const *)left,
+				*b = *(const struct code_block *const *)right;
+	const uint64_t a_end = a->pc + a->size, b_end = b->pc + b->size;
+	if (a_end != b_end)
+		return a_end < b_end ? -1 : 1;
+	return a->pc < b->pc ? -1 : a->pc > b->pc;
+}
+
+/* What is hot of the blocks; *n of them, by_end; to be freed.  NULL: memory is short. */
+static const struct code_block **hot_blocks(const struct code_cache *from, const double *executions,
+					    size_t *n)
+{
+	const struct code_block **blocks = calloc(from->n_blocks + 1, sizeof(*blocks));
+	double least = 1;
+	for (size_t i = 0; i < from->n_blocks; i++)
+		least += executions[i] * HOT_SHARE;
+	*n = 0;
+	for (size_t i = 0; blocks && i < from->n_blocks; i++)
+		if (executions[i] >= least && !from->blocks[i].stale)
+			blocks[(*n)++] = &from->blocks[i];
+	if (blocks)
+		qsort(blocks, *n, sizeof(const struct code_block *), by_end);
+	return blocks;
+}
+
+/* Whether the i-th is nothing but the end of another one: a thread has come to it in its middle,
+ * where it was interrupted.  Made first, it would cut the other one into pieces.  What is jumped to
+ * besides is found on the way from the block that jumps. */
+static bool is_tail(const struct code_block *const *blocks, size_t i)
+{
+	const struct code_block *block = blocks[i], *before = i ? blocks[i - 1] : NULL;
+	return before && before->pc + before->size == block->pc + block->size;
+}
+
+static bool add_weight(struct hot_code *hot, const struct code_block *block, double executions)
 {
 	const uint32_t weight = 1 + (uint32_t)(HOT_DOUBLED * log2(executions));
-	return u64_map_set(&hot->weights, block->pc, weight) &&
-	       rf_array_push(hot->blocks, hot->n_blocks, hot->cap_blocks, block->pc);
+	return u64_map_set(&hot->weights, block->pc, weight);
 }
 
 bool hot_code_init(struct hot_code *hot, const struct code_cache *from, const double *executions)
 {
-	double least = 1;
-	bool ok = true;
+	size_t n;
+	const struct code_block **blocks = hot_blocks(from, executions, &n);
+	bool ok = blocks != NULL;
 	*hot = (struct hot_code){0};
-	for (size_t i = 0; i < from->n_blocks; i++)
-		least += executions[i] * HOT_SHARE;
+	for (size_t i = 0; i < n && ok; i++)
+		ok = add_weight(hot, blocks[i], executions[blocks[i] - from->blocks]);
 	for (int heads = 1; heads >= 0; heads--)
-		for (size_t i = 0; i < from->n_blocks && ok; i++) {
-			const struct code_block *block = &from->blocks[i];
-			if (executions[i] >= least && !block->stale && is_head(block) == heads)
-				ok = add(hot, block, executions[i]);
-		}
+		for (size_t i = 0; i < n && ok; i++)
+			if (is_head(blocks[i]) == heads && !is_tail(blocks, i))
+				ok = rf_array_push(hot->blocks, hot->n_blocks, hot->cap_blocks,
+						   blocks[i]->pc);
+	free(blocks);
 	return ok;
 }
 

@@ -17,7 +17,9 @@ struct code_cache;
 
 struct hot_code {
 	struct u64_map weights; /* by the addresses of blocks */
-	uint64_t *blocks;       /* their addresses: first those where functions seem to begin */
+	/* addresses to begin with, from which all hot code is met: first those where functions seem
+	 * to begin */
+	uint64_t *blocks;
 	size_t n_blocks, cap_blocks;
 };
 

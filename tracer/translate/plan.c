@@ -112,14 +112,14 @@ static bool suits(const struct plan *plan, const struct translator *translator, 
 	return (hot_code_weight(&translator->hot, pc) > 0) == (plan->hot != NULL);
 }
 
-/* Whether a run that has come to the beginning of a block goes on into it. */
+/* Whether a run that has come to the beginning of a block goes on into it.  What is hot has run. */
 static bool goes_on(const struct plan *plan, struct translator *translator, uint64_t pc)
 {
-	const struct translator *checked = translator->checked;
+	struct translator *checked = translator->checked;
 	return plan->n_items < limit_of(plan, translator) &&
-	       (!plan->n_items || (suits(plan, translator, pc) &&
-				   !(checked && checked->trace &&
-				     code_cache_is_unmet(&translator->checked->cache, pc))));
+	       (!plan->n_items ||
+		(suits(plan, translator, pc) && (plan->hot || !checked || !checked->trace ||
+						 !code_cache_is_unmet(&checked->cache, pc))));
 }
 
 static bool is_held(const struct translator *translator, uint64_t pc)

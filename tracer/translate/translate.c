@@ -2,6 +2,7 @@
  * and forgets what the program has changed. */
 #include "tracer/translate/translate.h"
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "base/clock.h"
 #include "tracer/translate/block.h"
@@ -10,6 +11,8 @@
 #include "tracer/translate/trace_emit.h"
 #include "tracer/translate/transfer.h"
 #include "tracer/translate/way.h"
+
+#include <stdlib.h>
 
 static const char why_full[] = "the code cache is full";
 static const char why_no_memory[] = "rfprof is out of memory";
@@ -262,20 +265,19 @@ uint64_t translate_stub(struct translator *translator, uint64_t stub, uint64_t *
 	return body_of(translator, block, why);
 }
 
-void translate_hot(struct translator *translator)
-{
-	for (size_t i = 0; i < translator->hot.n_blocks; i++) {
-		const char *ignored; /* a thread that comes there is told */
-		const uint64_t pc = translator->hot.blocks[i];
-		if (!translator->is_held || !translator->is_held(translator->held_context, pc))
-			(void)translate_body(translator, pc, &ignored);
-	}
-}
-
 /* ---- changes ---- */
 
-/* Forgets a block and what runs on into it.  Returns how many were not forgotten yet. */
-static size_t forget_run(struct translator *translator, size_t i, uint64_t *lowest)
+/* Who jumps or returns to pc through a table is to ask. */
+static void forget_entry(struct translator *translator, uint64_t key)
+{
+	const struct new_entry none = {.key = key, .replaces = true};
+	translator->failed |= !rf_array_push(translator->new_entries, translator->n_new_entries,
+					     translator->cap_new_entries, none);
+}
+
+/* Forgets a block and what runs on into it, with their entries or not.  Returns how many were not
+ * forgotten yet. */
+static size_t forget_run(struct translator *translator, size_t i, bool entries, uint64_t *lowest)
 {
 	struct code_cache *cache = &translator->cache;
 	size_t n = 0;
@@ -285,6 +287,10 @@ static size_t forget_run(struct translator *translator, size_t i, uint64_t *lowe
 			*lowest = block->pc < *lowest ? block->pc : *lowest;
 			forget(translator, block);
 			n++;
+			if (entries) {
+				forget_entry(translator, block->pc);
+				forget_entry(translator, block->pc | RETURN_KEY);
+			}
 		}
 		if (!cache->blocks[i].falls_in)
 			return n;
@@ -301,7 +307,76 @@ size_t translate_invalidate(struct translator *translator, uint64_t *start, uint
 	for (size_t i = 0; i < cache->n_blocks; i++) {
 		const struct code_block *block = &cache->blocks[i];
 		if (!block->stale && block->pc < end && block->pc + block->size > from)
-			n += forget_run(translator, i, start);
+			n += forget_run(translator, i, false, start);
 	}
 	return n;
+}
+
+/* ---- hot code ---- */
+
+void translate_hot(struct translator *translator)
+{
+	for (size_t i = 0; i < translator->hot.n_blocks; i++) {
+		const char *ignored; /* a thread that comes there is told */
+		const uint64_t pc = translator->hot.blocks[i];
+		if (!translator->is_held || !translator->is_held(translator->held_context, pc))
+			(void)translate_body(translator, pc, &ignored);
+	}
+}
+
+struct range {
+	uint64_t start, end;
+};
+
+static int by_start(const void *left, const void *right)
+{
+	const struct range *a = left, *b = right;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* The code of hot blocks, by start, each range with the end of the farthest so far; *n of them; to
+ * be freed.  NULL: memory is short. */
+static struct range *hot_ranges(const struct translator *translator, size_t *n)
+{
+	const struct code_cache *cache = &translator->cache;
+	struct range *ranges = calloc(cache->n_blocks + 1, sizeof(*ranges));
+	*n = 0;
+	for (size_t i = 0; ranges && i < cache->n_blocks; i++) {
+		const struct code_block *block = &cache->blocks[i];
+		if (!block->stale && hot_code_weight(&translator->hot, block->pc))
+			ranges[(*n)++] = (struct range){block->pc, block->pc + block->size};
+	}
+	if (ranges)
+		qsort(ranges, *n, sizeof(*ranges), by_start);
+	for (size_t i = 1; ranges && i < *n; i++)
+		if (ranges[i].end < ranges[i - 1].end)
+			ranges[i].end = ranges[i - 1].end;
+	return ranges;
+}
+
+static bool is_within(const struct range *ranges, size_t n, uint64_t pc)
+{
+	size_t low = 0, high = n; /* the first one that begins behind pc is from low to high */
+	while (low < high) {
+		const size_t middle = (low + high) / 2;
+		if (ranges[middle].start <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && pc < ranges[low - 1].end;
+}
+
+void translate_hot_anew(struct translator *translator)
+{
+	uint64_t lowest = UINT64_MAX;
+	size_t n;
+	struct range *ranges = hot_ranges(translator, &n);
+	for (size_t i = 0; ranges && i < translator->cache.n_blocks; i++) {
+		const struct code_block *block = &translator->cache.blocks[i];
+		if (!block->stale && is_within(ranges, n, block->pc))
+			forget_run(translator, i, true, &lowest);
+	}
+	free(ranges);
+	translate_hot(translator);
 }

@@ -50,7 +50,8 @@ struct translator {
 	bool (*is_held)(void *context, uint64_t pc);
 	void *held_context;
 	/* Entries for indirect transfers made since the caller last emptied the list; key as in
-	 * tracer/gate/protocol.h.  `replaces`: no thread may use an older one any more. */
+	 * tracer/gate/protocol.h.  `replaces`: no thread may use an older one any more; then 0
+	 * means that there is none. */
 	struct new_entry {
 		uint64_t key, entry;
 		bool replaces;
@@ -67,8 +68,13 @@ uint64_t translate_body(struct translator *translator, uint64_t pc, const char *
 uint64_t translate_entry(struct translator *translator, uint64_t pc, const char **why);
 uint64_t translate_landing(struct translator *translator, uint64_t pc, const char **why);
 
-/* Translates all of translator->hot that is not yet. */
+/* Translates the blocks of translator->hot, and what is hot of the code behind them, where that is
+ * not done yet. */
 void translate_hot(struct translator *translator);
+/* The same after forgetting all hot code that is translated already, in which other blocks may
+ * begin anywhere: where threads went on after an interruption.  The old code stays right for
+ * threads that are in it; they come to the new one at the next link. */
+void translate_hot_anew(struct translator *translator);
 
 /* Makes an unused translator that of the second copy of what `checked` translates. */
 void translator_make_plain(struct translator *translator, struct translator *checked);

@@ -38,10 +38,10 @@ static void check_round(int round)
 		ran_s += (double)times[i].ran_ns * 1e-9;
 	}
 	for (size_t i = 0; i < profile.n_samples; i++)
-		samples[i] = (struct profile_sample){
-			.thread = (uint32_t)below(profile.n_thread_times),
-			.weight_ns = 1 + below(1000000),
-			.frame = below(3) > 0};
+		samples[i] =
+			(struct profile_sample){.thread = (uint32_t)below(profile.n_thread_times),
+						.weight_ns = 1 + below(1000000),
+						.frame = below(3) > 0};
 	const struct account account = {.samples_kernel = below(2),
 					.kernel_s = ran_s * (double)below(101) / 100};
 	struct account_thread *threads = account_threads(&profile, &account);

@@ -432,14 +432,18 @@ static void link_entry(struct lockstep *lockstep, uint64_t key, uint64_t entry)
 	*cell_of(lockstep, key) = entry;
 }
 
+/* Whatever is linked in the key's cell: a thread's cell is cleared for all that share it. */
+static void unlink_entry(struct lockstep *lockstep, uint64_t key)
+{
+	*linked(key) = 0;
+	*cell_of(lockstep, key) =
+		(uint64_t)lockstep->traps + (key & RETURN_KEY ? TRAP_RETURN : TRAP_INDIRECT);
+}
+
 static void unlink_entries(struct lockstep *lockstep)
 {
-	while (n_linked_keys) {
-		const uint64_t key = linked_keys[--n_linked_keys];
-		*linked(key) = 0;
-		*cell_of(lockstep, key) = (uint64_t)lockstep->traps +
-					  (key & RETURN_KEY ? TRAP_RETURN : TRAP_INDIRECT);
-	}
+	while (n_linked_keys)
+		unlink_entry(lockstep, linked_keys[--n_linked_keys]);
 }
 
 static void link_new_entries(struct run *run)
@@ -447,7 +451,10 @@ static void link_new_entries(struct run *run)
 	struct translator *translator = &run->lockstep->translator;
 	for (size_t i = 0; i < translator->n_new_entries; i++) {
 		const struct new_entry *new = &translator->new_entries[i];
-		if (run->options->link_indirect || *linked(new->key) == (new->key & ~RETURN_KEY))
+		if (!new->entry)
+			unlink_entry(run->lockstep, new->key);
+		else if (run->options->link_indirect ||
+			 *linked(new->key) == (new->key & ~RETURN_KEY))
 			link_entry(run->lockstep, new->key, new->entry);
 	}
 	translator->n_new_entries = 0;
@@ -469,10 +476,43 @@ static uint64_t answer_indirect(struct run *run, uint64_t pc, const char **why)
 	return entry;
 }
 
+/* Some of the blocks that the reference comes to are hot, as chance has it. */
+static bool choose_hot(struct lockstep *lockstep)
+{
+	struct hot_code *hot = &lockstep->translator.hot;
+	bool begins = true, ok = true;
+	for (size_t i = 0; i < reference.n && ok; i++) {
+		const struct step *step = &reference.steps[i];
+		const uint64_t pc = step->regs.rip, random = lockstep_random(lockstep);
+		if (begins && random % 4 && !hot_code_weight(hot, pc))
+			ok = u64_map_set(&hot->weights, pc, 1 + (random >> 8) % HOT_MOST) &&
+			     rf_array_push(hot->blocks, hot->n_blocks, hot->cap_blocks, pc);
+		begins = step[1].regs.rip != pc + step->length || random >> 16 & 1;
+	}
+	return ok;
+}
+
+/* Now and then others are hot than before, while the program waits for an answer. */
+static bool heat_again(struct run *run)
+{
+	struct lockstep *lockstep = run->lockstep;
+	if (!run->options->is_hot || run->prediction.exit == EXIT_SYSCALL ||
+	    lockstep_random(lockstep) % 8)
+		return true;
+	hot_code_deinit(&lockstep->translator.hot);
+	if (!choose_hot(lockstep))
+		return false;
+	translate_hot_anew(&lockstep->translator);
+	link_new_entries(run);
+	return true;
+}
+
 /* Answers the exit just compared; returns false when the program would go on natively. */
 static bool answer(struct run *run)
 {
 	struct lockstep *lockstep = run->lockstep;
+	if (!heat_again(run))
+		return false;
 	const uint64_t pc = run->regs.rip;
 	const char *why = NULL;
 	uint64_t go_on = 0, stub_pc;
@@ -694,29 +734,15 @@ static void reset_cache(struct lockstep *lockstep)
 	code_cache_add_arena(cache, arena.base, arena.host, arena.size);
 }
 
-/* Some of the blocks that the reference comes to are hot, as chance has it. */
-static bool heat(struct lockstep *lockstep)
-{
-	struct hot_code *hot = &lockstep->translator.hot;
-	bool begins = true, ok = true;
-	for (size_t i = 0; i < reference.n && ok; i++) {
-		const struct step *step = &reference.steps[i];
-		const uint64_t pc = step->regs.rip, random = lockstep_random(lockstep);
-		if (begins && random % 4 && !hot_code_weight(hot, pc))
-			ok = u64_map_set(&hot->weights, pc, 1 + (random >> 8) % HOT_MOST) &&
-			     rf_array_push(hot->blocks, hot->n_blocks, hot->cap_blocks, pc);
-		begins = step[1].regs.rip != pc + step->length || random >> 16 & 1;
-	}
-	translate_hot(&lockstep->translator);
-	return ok;
-}
-
 static bool run_translated(struct run *run, const struct lockstep_state *start)
 {
 	struct lockstep *lockstep = run->lockstep;
 	const char *why = NULL;
-	if (run->options->is_hot && !heat(lockstep))
-		return fail(lockstep, 0, "memory is short");
+	if (run->options->is_hot) {
+		if (!choose_hot(lockstep))
+			return fail(lockstep, 0, "memory is short");
+		translate_hot(&lockstep->translator);
+	}
 	bool ok = true, compared = false;
 	uint64_t whole = 0;
 	run->regs = start->regs;

@@ -130,8 +130,7 @@ static void run_block(struct walk *walk, uint32_t b)
 		walk->counters[block->counter]++;
 }
 
-/* Where control goes behind a block, as chance has it; 0: through the gate or out of the code. */
-static uint64_t next_pc(const struct code_block *block)
+static struct decoded last_insn(const struct code_block *block)
 {
 	struct decoded insn;
 	size_t offset = 0;
@@ -140,6 +139,13 @@ static uint64_t next_pc(const struct code_block *block)
 				   &insn);
 		offset += insn.length;
 	} while (offset < block->size);
+	return insn;
+}
+
+/* Where control goes behind a block, as chance has it; 0: through the gate or out of the code. */
+static uint64_t next_pc(const struct code_block *block)
+{
+	const struct decoded insn = last_insn(block);
 	const uint64_t next = insn.pc + insn.length;
 	if (insn.flow == FLOW_BRANCH)
 		return random_below(2) ? insn.target : next;
@@ -166,9 +172,28 @@ static void leave(struct walk *walk, uint32_t junction)
 	walk->counters[cache->crossings[i].counter]++;
 }
 
+/* The block that control comes to without a link: the next one of its batch that it falls into, or,
+ * in a loop, itself.  It need not be the one that is found there by its address, since what was
+ * laid out anew stays where it was.  NULL: it goes by a link. */
+static const struct code_block *without_link(const struct walk *walk, uint32_t b, uint64_t pc)
+{
+	const struct code_cache *cache = &walk->translator.cache;
+	const struct code_block *block = &cache->blocks[b], *next = block + 1;
+	if (pc == block->pc && last_insn(block).flow == FLOW_BRANCH)
+		return block;
+	return b + 1 < cache->n_blocks && next->falls_in && next->pc == pc &&
+			       pc == block->pc + block->size
+		       ? next
+		       : NULL;
+}
+
+static void heat_again(struct walk *walk);
+
 static uint32_t go_on(struct walk *walk, uint32_t b)
 {
 	struct code_cache *cache = &walk->translator.cache;
+	if (walk->is_hot && !random_below(N_STEPS / 4))
+		heat_again(walk);
 	const struct code_block *block = &cache->blocks[b];
 	if (!random_below(20)) { /* a signal, before its first instruction or amid it */
 		const bool counted = random_below(2);
@@ -181,7 +206,9 @@ static uint32_t go_on(struct walk *walk, uint32_t b)
 	const uint64_t pc = next_pc(block);
 	if (block->out == OUTSIDE)
 		return enter(walk, pc ? pc : random_pc());
-	const struct code_block *next = code_cache_block(cache, pc);
+	const struct code_block *next = without_link(walk, b, pc);
+	if (!next)
+		next = code_cache_block(cache, pc);
 	if (walk->is_hot && (!next || next->in != block->out)) {
 		leave(walk, block->out);
 		return enter(walk, pc);
@@ -191,18 +218,32 @@ static uint32_t go_on(struct walk *walk, uint32_t b)
 	return (uint32_t)(next - cache->blocks);
 }
 
-/* As far as chance has it what `walk` has met is hot in the next one, and translated at once. */
-static void heat(struct walk *next, const struct walk *walk)
+/* As far as chance has it what `walk` has met is hot in the next one. */
+static void choose_hot(struct walk *next, const struct walk *walk)
 {
 	const struct code_cache *cache = &walk->translator.cache;
 	double *executions = calloc(cache->n_blocks + 1, sizeof(*executions));
 	cr_assert(executions);
 	for (size_t i = 0; i < cache->n_blocks; i++)
 		executions[i] = random_below(4) ? (double)(1 + random_below(1000)) : 0;
+	hot_code_deinit(&next->translator.hot);
 	cr_assert(hot_code_init(&next->translator.hot, cache, executions));
-	translate_hot(&next->translator);
 	next->is_hot = true;
 	free(executions);
+}
+
+static void heat(struct walk *next, const struct walk *walk)
+{
+	choose_hot(next, walk);
+	translate_hot(&next->translator);
+}
+
+/* Other code is hot from now on. */
+static void heat_again(struct walk *walk)
+{
+	choose_hot(walk, walk);
+	translate_hot_anew(&walk->translator);
+	walk->translator.n_new_entries = 0;
 }
 
 static void go(struct walk *walk)

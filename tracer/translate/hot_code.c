@@ -58,6 +58,12 @@ static bool add_weight(struct hot_code *hot, const struct code_block *block, dou
 	return u64_map_set(&hot->weights, block->pc, weight);
 }
 
+static bool add_block(struct hot_code *hot, const struct code_block *block)
+{
+	const struct hot_block add = {block->pc, block->entry != 0};
+	return rf_array_push(hot->blocks, hot->n_blocks, hot->cap_blocks, add);
+}
+
 bool hot_code_init(struct hot_code *hot, const struct code_cache *from, const double *executions)
 {
 	size_t n;
@@ -69,8 +75,7 @@ bool hot_code_init(struct hot_code *hot, const struct code_cache *from, const do
 	for (int heads = 1; heads >= 0; heads--)
 		for (size_t i = 0; i < n && ok; i++)
 			if (is_head(blocks[i]) == heads && !is_tail(blocks, i))
-				ok = rf_array_push(hot->blocks, hot->n_blocks, hot->cap_blocks,
-						   blocks[i]->pc);
+				ok = add_block(hot, blocks[i]);
 	free(blocks);
 	return ok;
 }

@@ -17,9 +17,12 @@ struct code_cache;
 
 struct hot_code {
 	struct u64_map weights; /* by the addresses of blocks */
-	/* addresses to begin with, from which all hot code is met: first those where functions seem
-	 * to begin */
-	uint64_t *blocks;
+	/* blocks to begin with, from which all hot code is met: first those where functions seem to
+	 * begin */
+	struct hot_block {
+		uint64_t pc;
+		bool has_entry; /* jumps through tables lead to it */
+	} * blocks;
 	size_t n_blocks, cap_blocks;
 };
 

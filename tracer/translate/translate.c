@@ -318,9 +318,13 @@ void translate_hot(struct translator *translator)
 {
 	for (size_t i = 0; i < translator->hot.n_blocks; i++) {
 		const char *ignored; /* a thread that comes there is told */
-		const uint64_t pc = translator->hot.blocks[i];
-		if (!translator->is_held || !translator->is_held(translator->held_context, pc))
-			(void)translate_body(translator, pc, &ignored);
+		const struct hot_block block = translator->hot.blocks[i];
+		if (translator->is_held && translator->is_held(translator->held_context, block.pc))
+			continue;
+		if (block.has_entry)
+			(void)translate_entry(translator, block.pc, &ignored);
+		else
+			(void)translate_body(translator, block.pc, &ignored);
 	}
 }
 

@@ -476,6 +476,12 @@ static uint64_t answer_indirect(struct run *run, uint64_t pc, const char **why)
 	return entry;
 }
 
+static bool add_hot(struct hot_code *hot, uint64_t pc, bool has_entry)
+{
+	const struct hot_block block = {pc, has_entry};
+	return rf_array_push(hot->blocks, hot->n_blocks, hot->cap_blocks, block);
+}
+
 /* Some of the blocks that the reference comes to are hot, as chance has it. */
 static bool choose_hot(struct lockstep *lockstep)
 {
@@ -486,7 +492,7 @@ static bool choose_hot(struct lockstep *lockstep)
 		const uint64_t pc = step->regs.rip, random = lockstep_random(lockstep);
 		if (begins && random % 4 && !hot_code_weight(hot, pc))
 			ok = u64_map_set(&hot->weights, pc, 1 + (random >> 8) % HOT_MOST) &&
-			     rf_array_push(hot->blocks, hot->n_blocks, hot->cap_blocks, pc);
+			     add_hot(hot, pc, random >> 24 & 1);
 		begins = step[1].regs.rip != pc + step->length || random >> 16 & 1;
 	}
 	return ok;

@@ -142,3 +142,10 @@ uint64_t conflicts_lost(const struct conflicts *conflicts)
 {
 	return reuse_lost(conflicts->reuse);
 }
+
+/* What is known of a line is forgotten at its first use. */
+void conflicts_empty(struct conflicts *conflicts)
+{
+	reuse_forget(conflicts->reuse);
+	conflicts->used = NULL;
+}

@@ -46,5 +46,8 @@ static inline bool conflicts_hear(int n_levels, enum traffic event)
 struct conflict conflicts_event(struct conflicts *conflicts, int n_levels, enum traffic event,
 				uint32_t who, uint64_t line);
 
+/* All caches have been emptied: the next use of each line is its first. */
+void conflicts_empty(struct conflicts *conflicts);
+
 /* Uses that were lost because memory was short. */
 uint64_t conflicts_lost(const struct conflicts *conflicts);

@@ -155,3 +155,9 @@ void hierarchy_finish(struct hierarchy *h)
 	}
 	touched_pages_deinit(&pages);
 }
+
+void hierarchy_empty(struct hierarchy *h)
+{
+	hierarchy_finish(h);
+	levels_empty(h);
+}

@@ -55,6 +55,11 @@ uint64_t hierarchy_taken(const struct hierarchy *hierarchy);
  * then clean. */
 void hierarchy_finish(struct hierarchy *hierarchy);
 
+/* The same, and then all caches are empty: nothing of what was there is written to memory for
+ * anyone.
+ */
+void hierarchy_empty(struct hierarchy *hierarchy);
+
 /* Accesses that were not simulated: memory was short, or they were spread over more than 2^18 − 1
  * regions of 64 MiB (fewer for caches of fewer than 64 sets), of all address spaces.  To be
  * reported when it is not 0. */

@@ -2,10 +2,13 @@
 #include "cache/levels.h"
 
 #include "base/array.h"
+#include "cache/touched_pages.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define PRESENCE_CORES 3 /* with fewer a search is cheaper than the counting */
+#define EMPTIED_AT_ONCE 4096 /* bytes: a page */
+#define PRESENCE_CORES 3     /* with fewer a search is cheaper than the counting */
 
 static void core_destroy(struct hierarchy *h, struct core *core)
 {
@@ -109,6 +112,42 @@ bool levels_create(struct hierarchy *h, const struct geometry *geometry)
 		if (!(h->common.sets[i] = allocate_sets(h, &h->levels[i])))
 			return false;
 	return true;
+}
+
+/* Records of zeros are empty. */
+static void empty(struct touched_pages *pages, char *records, size_t size)
+{
+	for (size_t at = 0, n; at < size; at += n) {
+		n = size - at < EMPTIED_AT_ONCE ? size - at : EMPTIED_AT_ONCE;
+		if (touched_pages_any(pages, records + at, n))
+			memset(records + at, 0, n);
+	}
+}
+
+static void empty_sets(struct hierarchy *h, struct touched_pages *pages, const struct core *core,
+		       int from, int to)
+{
+	for (int at = from; at < to; at++)
+		empty(pages, core->sets[at],
+		      (size_t)h->n_slots * h->levels[at].sets * h->levels[at].shape.bytes);
+}
+
+void levels_empty(struct hierarchy *h)
+{
+	struct touched_pages pages;
+	touched_pages_init(&pages);
+	empty_sets(h, &pages, &h->common, h->n_private, h->n_levels);
+	for (size_t i = 0; i < h->n_cores; i++) {
+		if (!h->cores[i])
+			continue;
+		empty_sets(h, &pages, h->cores[i], 0, h->n_private);
+		empty(&pages, h->cores[i]->fresh,
+		      (size_t)h->n_slots * h->levels[0].sets * h->fresh_bytes);
+	}
+	touched_pages_deinit(&pages);
+	if (h->presence.counts)
+		memset(h->presence.counts, 0,
+		       sizeof(*h->presence.counts) << (64 - h->presence.shift));
 }
 
 void levels_destroy(struct hierarchy *h)

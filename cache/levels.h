@@ -80,6 +80,9 @@ struct hierarchy {
 bool levels_create(struct hierarchy *h, const struct geometry *geometry);
 void levels_destroy(struct hierarchy *h);
 
+/* Takes all lines out of all levels, and forgets what is watched of them.  Nothing is noted. */
+void levels_empty(struct hierarchy *h);
+
 /* Adds the core of that number, and those below it; NULL when memory is short. */
 struct core *levels_add_core(struct hierarchy *h, unsigned number);
 

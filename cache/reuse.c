@@ -100,16 +100,22 @@ static uint64_t count_behind(const struct reuse *reuse, const struct line_set *s
 	return (uint64_t)(set->n_lines - n) << reuse->halvings;
 }
 
+static void set_empty(struct line_set *set, size_t words)
+{
+	if (!set->n_lines)
+		return;
+	set->n_lines = 0;
+	memset(set->present, 0, words * sizeof(*set->present));
+	memset(set->counts, 0, (words + 1) * sizeof(*set->counts));
+}
+
 /* Moves the lines to the first times, in their order. */
 static void move_together(struct reuse *reuse)
 {
 	const size_t words = reuse->n_times / WORD;
 	size_t n = 0;
-	for (unsigned s = 0; s < reuse->n_sets; s++) {
-		reuse->sets[s].n_lines = 0;
-		memset(reuse->sets[s].present, 0, words * sizeof(*reuse->sets[s].present));
-		memset(reuse->sets[s].counts, 0, (words + 1) * sizeof(*reuse->sets[s].counts));
-	}
+	for (unsigned s = 0; s < reuse->n_sets; s++)
+		set_empty(&reuse->sets[s], words);
 	for (size_t time = 0; time < reuse->time; time++) {
 		uint32_t slot = reuse->slot_at[time];
 		if (!(reuse->present[time / WORD] >> time % WORD & 1))
@@ -161,6 +167,12 @@ static bool set_create(const struct reuse *reuse, struct line_set *set)
 	return set->present && set->counts;
 }
 
+static void free_all_slots(struct reuse *reuse)
+{
+	for (reuse->n_free = 0; reuse->n_free < reuse->max_lines; reuse->n_free++)
+		reuse->free_slots[reuse->n_free] = (uint32_t)(reuse->max_lines - 1 - reuse->n_free);
+}
+
 struct reuse *reuse_create(size_t max_lines, unsigned n_groups,
 			   void (*dropped)(void *context, uint32_t slot), void *context)
 {
@@ -184,11 +196,19 @@ struct reuse *reuse_create(size_t max_lines, unsigned n_groups,
 		reuse_destroy(reuse);
 		return NULL;
 	}
-	while (reuse->n_free < max_lines) {
-		reuse->free_slots[reuse->n_free] = max_lines - 1 - reuse->n_free;
-		reuse->n_free++;
-	}
+	free_all_slots(reuse);
 	return reuse;
+}
+
+void reuse_forget(struct reuse *reuse)
+{
+	const size_t words = reuse->n_times / WORD;
+	for (unsigned s = 0; s < reuse->n_sets; s++)
+		set_empty(&reuse->sets[s], words);
+	memset(reuse->present, 0, words * sizeof(*reuse->present));
+	u64_map_deinit(&reuse->slot_of);
+	free_all_slots(reuse);
+	reuse->time = 0;
 }
 
 void reuse_destroy(struct reuse *reuse)

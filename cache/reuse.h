@@ -51,6 +51,10 @@ uint32_t reuse_slot(const struct reuse *reuse, uint64_t line);
 /* How many lines each one stands for: 1, 2, 4, …; distances are multiplied by it already. */
 uint64_t reuse_weight(const struct reuse *reuse);
 
+/* Forgets all lines: the next use of each is its first.  `dropped` is not told.  Lines stay as
+ * thinned out as they are. */
+void reuse_forget(struct reuse *reuse);
+
 /* As it was created. */
 size_t reuse_max_lines(const struct reuse *reuse);
 

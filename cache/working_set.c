@@ -200,6 +200,12 @@ static void settle_all(struct working_set *ws)
 	}
 }
 
+void working_set_empty(struct working_set *ws)
+{
+	settle_all(ws);
+	reuse_forget(ws->reuse);
+}
+
 void working_set_rows(struct working_set *ws,
 		      void (*give)(void *context, const struct working_set_row *row), void *context)
 {

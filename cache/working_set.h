@@ -44,6 +44,10 @@ struct working_set_row {
 	uint64_t capacity, reads, writes;
 };
 
+/* All caches have been emptied: the next use of each line is its first.  What was written before
+ * has gone to memory in caches in which it would have by now. */
+void working_set_empty(struct working_set *working_set);
+
 /* Ends the run, and gives all rows, in no order; each who and capacity once. */
 void working_set_rows(struct working_set *working_set,
 		      void (*row)(void *context, const struct working_set_row *row), void *context);

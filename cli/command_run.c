@@ -43,11 +43,24 @@ struct request {
 
 /* ---- before the runs ---- */
 
+/* What is asked of windows of time; "": nothing, or none of them. */
+static const char *slowdown_word(const struct options *given)
+{
+	return given->slowdown && strcmp(given->slowdown, "none") != 0 ? given->slowdown : "";
+}
+
+/* Calls are short: of cold ones all sets are simulated unless fewer are asked for. */
+static unsigned cache_sample(const struct options *given)
+{
+	const bool all = given->caches == CACHES_COLD && !given->cache_sample;
+	return all ? 1 : (unsigned)given->cache_sample;
+}
+
 /* --slowdown, as in struct traffic_options. */
 static struct rf_error *take_slowdown(const struct options *given, double *slowdown)
 {
 	char *end;
-	*slowdown = given->cache_sample ? 0 : TRAFFIC_SLOWDOWN;
+	*slowdown = given->cache_sample || given->caches == CACHES_COLD ? 0 : TRAFFIC_SLOWDOWN;
 	if (!given->slowdown)
 		return NULL;
 	*slowdown = 0;
@@ -110,7 +123,8 @@ static struct rf_error *take_run_options(const struct options *given, const char
 		.traffic = {.trace = true,
 			    .cache = given->cache,
 			    .kernels = given->kernel,
-			    .cache_sample = (unsigned)given->cache_sample,
+			    .caches_at_calls = (enum caches_at_calls)given->caches,
+			    .cache_sample = cache_sample(given),
 			    .cache_prefetch = given->cache_prefetch},
 		.counters = {.work = (enum work_option)given->work,
 			     .traffic = (enum traffic_option)given->traffic,
@@ -124,6 +138,11 @@ static struct rf_error *take_run_options(const struct options *given, const char
 		return usage_error("--once has no timed run that it could repeat", "--repeat");
 	if (given->run != RUN_KIND_BOTH && (given->once || given->repeat))
 		return usage_error("goes without --once and --repeat", "--run");
+	if (given->caches == CACHES_COLD && !given->kernel)
+		return usage_error("caches are emptied at calls of kernels: needs --kernel",
+				   "--caches=cold");
+	if (given->caches == CACHES_COLD && *slowdown_word(given))
+		return usage_error("--caches=cold traces all accesses", "--slowdown");
 	if (given->kernel && given->work == WORK_PMU)
 		return usage_error("hardware counters do not tell kernels apart", "--kernel");
 	if (given->kernel && given->work == WORK_AUTO)

@@ -7,6 +7,7 @@
 #include "sweep/sweep_svg.h"
 #include "sweep/views.h"
 #include "tracer/kernel/kernel_files.h"
+#include "tracer/traffic/traffic_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +99,8 @@ struct rf_error *sweep_command(const struct options *given, const char **words, 
 		.measure = {.kernels = given->sweep_kernel ? given->sweep_kernel : DEFAULT_KERNEL,
 			    .cache = given->sweep_cache,
 			    .cache_sample = given->sweep_cache_sample ? sample : NULL,
-			    .slowdown = given->sweep_slowdown},
+			    .slowdown = given->sweep_slowdown,
+			    .caches = given->sweep_caches == CACHES_COLD ? "cold" : NULL},
 		.environment = given->sweep_env,
 		.path = given->sweep_save ? given->sweep_save : DEFAULT_FILE,
 		.repeats = given->sweep_repeats ? (size_t)given->sweep_repeats : DEFAULT_REPEATS,

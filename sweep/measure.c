@@ -29,6 +29,7 @@ static char **arguments_of(const struct measure_options *options, char *const *c
 		   {"--cache=%s", options->cache},
 		   {"--cache-sample=%s", options->cache_sample},
 		   {"--slowdown=%s", options->slowdown},
+		   {"--caches=%s", options->caches},
 		   {"--traffic=%s", traced ? NULL : "none"}};
 	size_t n = 1, n_words = 0;
 	while (command[n_words])

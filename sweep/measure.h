@@ -8,6 +8,7 @@ struct measure_options {
 	const char *kernels;                 /* of --kernel */
 	const char *cache;                   /* of --cache, or NULL */
 	const char *cache_sample, *slowdown; /* the same */
+	const char *caches;                  /* the same */
 };
 
 /* Runs `rfprof` with these options for a command, whose standard output goes nowhere; `traced`:

@@ -35,9 +35,12 @@ static char **split_kernels(const char *list)
 static struct rf_error *init_point(struct sweep *sweep, size_t i)
 {
 	const struct measure_options *measure = &sweep->options->measure;
-	const char *const options[] = {measure->kernels, measure->cache ? measure->cache : "",
+	const char *const options[] = {measure->kernels,
+				       measure->cache ? measure->cache : "",
 				       measure->cache_sample ? measure->cache_sample : "",
-				       measure->slowdown ? measure->slowdown : "", NULL};
+				       measure->slowdown ? measure->slowdown : "",
+				       measure->caches ? measure->caches : "",
+				       NULL};
 	struct sweep_point *point = &sweep->points[i];
 	point->command = space_command(&sweep->space, i);
 	if (point->command)

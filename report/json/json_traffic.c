@@ -284,6 +284,7 @@ void report_json_run_traffic(struct json_writer *out, const char *key,
 		{"policy", "traffic_policy"},
 		{"halved", "traffic_halved"},
 		{"windows", "traffic_windows"},
+		{"caches", "traffic_caches"},
 		{"shared", "traffic_shared"},
 	};
 	const struct model *model = view->model;

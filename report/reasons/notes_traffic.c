@@ -108,6 +108,10 @@ static void note_doubts(const struct report_view *view, FILE *notes)
 	const double share = share_of_accesses(view->model, untraced);
 	const char *windows = profile_get_fact(profile, "traffic_windows");
 	const char *shared = profile_get_fact(profile, "traffic_shared");
+	if (profile_fact_is(profile, "traffic_caches", "cold"))
+		note(notes, "the simulated caches were emptied at each call of a kernel "
+			    "(--caches=cold): what moves is that of cold caches; times are those "
+			    "of caches as they were");
 	if (halved)
 		note(notes, "%s", halved);
 	if (windows)

@@ -39,12 +39,18 @@ static void put_row(const struct profile *profile, const struct profile_kernel_s
 
 struct rf_error *report_kernels(const struct report_view *view, FILE *stream)
 {
-	static const struct text_column columns[N_COLUMNS] = {
-		[NAME] = {"kernel", false},       [CALLS] = {"calls", true},
-		[THREADS] = {"threads", true, 1}, [TIME] = {"time", true},
-		[PER_CALL] = {"a call", true},    [SPEED] = {"Gflop/s", true},
-		[FLOP] = {"flop/call", true},     [LOADED] = {"LS/call", true, 2},
-		[READ] = {"read/call", true},     [WRITTEN] = {"written/call", true}};
+	const bool cold = profile_fact_is(view->profile, "traffic_caches", "cold");
+	const struct text_column columns[N_COLUMNS] = {
+		[NAME] = {"kernel", false},
+		[CALLS] = {"calls", true},
+		[THREADS] = {"threads", true, 1},
+		[TIME] = {"time", true},
+		[PER_CALL] = {"a call", true},
+		[SPEED] = {"Gflop/s", true},
+		[FLOP] = {"flop/call", true},
+		[LOADED] = {"LS/call", true, 2},
+		[READ] = {cold ? "cold read/call" : "read/call", true},
+		[WRITTEN] = {cold ? "written" : "written/call", true}};
 	const struct profile *profile = view->profile;
 	if (!profile->n_kernel_sums)
 		return NULL;

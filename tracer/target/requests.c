@@ -156,7 +156,9 @@ static void answer_kernel(struct target *target, int index, uint32_t type, uint6
 		kernel_threads_look(target->kernels, index, sp, type == REQ_KERNEL_RETURN,
 				    counters);
 	const uint32_t now = kernel_threads_row(target->kernels, index);
-	if (now != before)
+	if (now != before && type == REQ_KERNEL_ENTER)
+		drain_enter_kernel(target->drain, target->sources[index], now);
+	else if (now != before)
 		drain_set_share(target->drain, target->sources[index], now);
 }
 

@@ -52,6 +52,7 @@ struct drain {
 	pthread_mutex_t lock; /* of all that follows */
 	struct simulation simulation;
 	struct branch_watch branches;
+	bool cold; /* caches are emptied when kernels are called */
 	struct drain_source **sources;
 	size_t n_sources, cap_sources;
 	uint8_t core_used[MAX_CORES];
@@ -276,6 +277,14 @@ void drain_set_share(struct drain *drain, struct drain_source *source, uint32_t 
 		drain_add_records(drain, source, &share, 1);
 }
 
+void drain_enter_kernel(struct drain *drain, struct drain_source *source, uint32_t row)
+{
+	const struct trace_record empty = {0, ALLOCATION_RECORD(ALLOCATION_EMPTY), 0};
+	drain_set_share(drain, source, row);
+	if (source && drain->cold)
+		drain_add_records(drain, source, &empty, 1);
+}
+
 void drain_end_window(struct drain *drain, struct drain_source *source,
 		      const struct drain_executions *executions, size_t n, uint32_t n_numbers)
 {
@@ -353,6 +362,7 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	if (!drain)
 		return rf_error_no_memory();
 	drain->profile = profile;
+	drain->cold = options->caches_at_calls == CACHES_COLD;
 	pthread_mutex_init(&drain->lock, NULL);
 	error = simulation_init(&drain->simulation, &geometry, options);
 	drain->allocators = error ? NULL : allocators_in_files(options->kept);
@@ -363,6 +373,8 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 		return error;
 	}
 	traffic_save_geometry(profile, &geometry);
+	if (drain->cold)
+		profile_set_fact(profile, "traffic_caches", "cold");
 	*out = drain;
 	return NULL;
 }

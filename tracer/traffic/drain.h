@@ -47,6 +47,9 @@ void drain_add_records(struct drain *drain, struct drain_source *source,
 /* What its thread, which waits in the gate between two blocks or has not run, accesses from now on
  * is of that row: its own, or a share (profile_kernels.h). */
 void drain_set_share(struct drain *drain, struct drain_source *source, uint32_t row);
+/* The same where its thread calls a kernel and works for none yet: where caches are asked to be
+ * cold they are empty from here on, for all threads. */
+void drain_enter_kernel(struct drain *drain, struct drain_source *source, uint32_t row);
 /* Executions of a thread's instructions while it counted for a row, by their numbers, with checks,
  * since it began. */
 struct drain_executions {

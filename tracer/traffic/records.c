@@ -367,6 +367,8 @@ static void take_record(struct record_reader *reader, const struct trace_record 
 		simulation_gap(reader->simulation, record->address);
 	else if (record->word == ALLOCATION_RECORD(ALLOCATION_SHARE))
 		take_share(reader, (uint32_t)record->address);
+	else if (record->word == ALLOCATION_RECORD(ALLOCATION_EMPTY))
+		simulation_empty(reader->simulation);
 	else if (is_allocation_record(record))
 		take_allocation(reader, record);
 	else if (!group || group->form == TRACE_TRANSFER)

@@ -114,6 +114,15 @@ void simulation_gap(struct simulation *simulation, uint64_t window)
 	first_touches_begin(simulation->first_touches);
 }
 
+void simulation_empty(struct simulation *simulation)
+{
+	if (simulation->running)
+		access_filter_end(simulation->running);
+	hierarchy_empty(simulation->hierarchy);
+	working_set_empty(simulation->working_set);
+	conflicts_empty(simulation->conflicts);
+}
+
 bool simulation_add_classes(struct simulation *simulation)
 {
 	struct class_stages *stages = &simulation->stages;

@@ -103,6 +103,11 @@ bool simulation_add_classes(struct simulation *simulation);
  * caches hold what they held before, and what that means is told apart (cache/first_touches.h). */
 void simulation_gap(struct simulation *simulation, uint64_t window);
 
+/* Empties all caches, of all cores.  What is changed in them counts as left there
+ * (TRAFFIC_MEM_LEFT), and what comes later finds nothing: it comes for the first time, and is
+ * neither a conflict nor one of capacity. */
+void simulation_empty(struct simulation *simulation);
+
 /* The core of that filter goes on, or, when NULL, none: what another one has put off is done. */
 void simulation_run(struct simulation *simulation, struct access_filter *filter);
 

@@ -2,6 +2,8 @@
  * command line says of it. */
 #pragma once
 
+#include "base/words.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +18,14 @@
 
 struct machine_cache; /* machine/data/machine.h */
 struct kept_store;    /* base/kept_store.h */
+
+/* What kernels find in the simulated caches when they are called. */
+enum caches_at_calls {
+	CACHES_AS_IS, /* what was left there */
+	CACHES_COLD,  /* nothing */
+};
+
+extern const struct rf_word caches_at_calls_words[]; /* --caches= */
 
 struct traffic_options {
 	bool trace; /* false: no traffic; set by the choice of sources (tracer/pmu/pmu_plan.h) */
@@ -32,8 +42,9 @@ struct traffic_options {
 	/* So many times as long as counted code may traced code take, at most 1,000: outside of
 	 * windows of time it runs without checks (target/windows.h).  0: all of it is traced. */
 	double slowdown;
-	double native_s;         /* what the program takes natively; 0: not known */
-	const char *kernels;     /* names with commas between them (tracer/kernel), or NULL */
+	double native_s;     /* what the program takes natively; 0: not known */
+	const char *kernels; /* names with commas between them (tracer/kernel), or NULL */
+	enum caches_at_calls caches_at_calls;
 	bool cache_prefetch;     /* a miss brings the next line, too */
 	struct kept_store *kept; /* of earlier runs, or NULL: nothing is kept */
 };

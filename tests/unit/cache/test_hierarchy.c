@@ -234,6 +234,16 @@ static void assert_same(const struct counts *fast, const struct counts *slow, ui
 			}
 }
 
+/* The slow one has no way to be emptied: it ends, and another one begins. */
+static struct reference *reference_anew(struct reference *reference,
+					const struct geometry *geometry, bool prefetch,
+					struct counts *counts)
+{
+	reference_finish(reference);
+	reference_destroy(reference);
+	return reference_create(geometry, prefetch, count, counts);
+}
+
 /* Three hierarchies side by side: the slow one, all classes, and some. */
 static void compare(const char *text, const struct mix *mix, unsigned n_cores, bool prefetch,
 		    unsigned n_accesses, uint64_t seed)
@@ -265,6 +275,11 @@ static void compare(const char *text, const struct mix *mix, unsigned n_cores, b
 			reference_finish(r);
 			hierarchy_finish(h);
 			hierarchy_finish(s);
+		}
+		if (seed % 3 == 0 && next_random(&random) % (n_accesses / 3) == 0) {
+			r = reference_anew(r, &geometry, prefetch, &slow);
+			hierarchy_empty(h);
+			hierarchy_empty(s);
 		}
 	}
 	reference_finish(r);

@@ -57,10 +57,15 @@ Test(reuse, distances_are_those_of_a_list)
 	for (unsigned mix = 0; mix < 5; mix++) {
 		struct list list = {.n = 0};
 		struct reuse *reuse = reuse_create(LINES, 0, NULL, NULL);
-		uint64_t random = mix + 1, first = 0;
+		uint64_t random = mix + 1, first = 0, forgotten = 0;
 		for (unsigned i = 0; i < 60000;
 		     i++) { /* ten times the numbers that there are for uses */
 			uint64_t line = mixed_line(&random, i, mix);
+			if (next_random(&random) % 20000 == 0) {
+				reuse_forget(reuse);
+				forgotten += list.n;
+				list.n = 0;
+			}
 			long truth = list_use(&list, line);
 			struct reuse_use use;
 			cr_assert(reuse_access(reuse, line, &use));
@@ -72,7 +77,7 @@ Test(reuse, distances_are_those_of_a_list)
 			first += use.first;
 		}
 		cr_assert_eq(reuse_weight(reuse), 1);
-		cr_assert_eq(first, list.n);
+		cr_assert_eq(first, forgotten + list.n);
 		cr_assert_eq(reuse_lost(reuse), 0);
 		reuse_destroy(reuse);
 	}

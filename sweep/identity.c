@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "tracer/process/file_headers.h"
+#include "tracer/process/own_file.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,8 +13,6 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-#define OWN_FILE "/proc/self/exe"
 
 static const char *const always[] = {
 	"OMP_NUM_THREADS",   "OMP_PROC_BIND",
@@ -107,7 +106,7 @@ static void put_machine(FILE *out)
 
 char *identity_of(char *const *command, const char *names, const char *const *options)
 {
-	char *text = NULL, *own = identity_file_state(OWN_FILE), *here = getcwd(NULL, 0);
+	char *text = NULL, *own = identity_file_state(own_file()), *here = getcwd(NULL, 0);
 	size_t size;
 	FILE *out = own ? open_memstream(&text, &size) : NULL;
 	if (!out) {

@@ -1,6 +1,8 @@
 /* Has rfprof measure a command, and takes its profile. */
 #include "sweep/measure.h"
 
+#include "tracer/process/own_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -31,13 +33,13 @@ static char **arguments_of(const struct measure_options *options, char *const *c
 		   {"--slowdown=%s", options->slowdown},
 		   {"--caches=%s", options->caches},
 		   {"--traffic=%s", traced ? NULL : "none"}};
-	size_t n = 1, n_words = 0;
+	size_t n = 0, n_words = 0;
 	while (command[n_words])
 		n_words++;
-	char **arguments = calloc(n_words + MOST_OPTIONS + 2, sizeof(*arguments));
+	char **arguments = calloc(n_words + MOST_OPTIONS + OWN_WORDS + 1, sizeof(*arguments));
 	bool ok = arguments != NULL;
 	if (ok)
-		arguments[0] = (char *)"rfprof";
+		n = own_words(arguments);
 	for (size_t i = 0; ok && i < sizeof(all) / sizeof(*all); i++) {
 		if (!all[i].value)
 			continue;

@@ -4,6 +4,7 @@
 
 #include "insn/decode.h"
 #include "tracer/process/file_headers.h"
+#include "tracer/process/own_file.h"
 
 #include <cpuid.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@
 static void write_build_id(FILE *to)
 {
 	struct file_headers headers;
-	const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	const int fd = open(own_file(), O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && file_headers_read(fd, &headers)) {
 		for (size_t i = 0; i < headers.build_id_size; i++)
 			fprintf(to, "%02x", headers.build_id[i]);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "preload/shim_protocol.h"
 #include "tracer/perf/perf_ring.h"
+#include "tracer/process/own_file.h"
 #include "tracer/timed/sample_log.h"
 
 #include <errno.h>
@@ -152,11 +153,9 @@ static struct rf_error *found(const char *candidate, char **path)
 /* Looks for `name` in the folder of this program and the two above. */
 static bool find_above(const char *name, char *candidate, size_t size)
 {
-	char folder[4096];
-	ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
-	if (n <= 0)
+	char folder[PATH_MAX];
+	if (!realpath(own_file(), folder))
 		return false;
-	folder[n] = '\0';
 	for (int i = 0; i < 3; i++) {
 		char *slash = strrchr(folder, '/');
 		if (!slash)

@@ -62,7 +62,7 @@ def check_profiles(t, root, rfprof):
         assert result.status == 0 and result.stdout == b"ran\n", str(result)
         assert b"MISSING" not in result.stderr, str(result)
         shown = in_tree(t, root, rfprof, "report", "--by=module", "/tmp/a.rfp")
-        assert shown.status == 0 and re.search(rb"^\d .* m?s .*(dash|libc).* GI/s", shown.stdout, re.M), str(shown)
+        assert shown.status == 0 and re.search(rb"^\d .* m?s .*(dash|libc).* G[IB]/s", shown.stdout, re.M), str(shown)
     swept = in_tree(t, root, "sh", "-c", 'cd /tmp && "$0" sweep -q --repeats=1 n=1,2 -- /bin/echo {n}', rfprof)
     assert swept.status == 0 and swept.stdout.count(b"main") == 2, str(swept)
 

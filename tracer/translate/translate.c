@@ -371,12 +371,19 @@ static bool is_within(const struct range *ranges, size_t n, uint64_t pc)
 	return low && pc < ranges[low - 1].end;
 }
 
+/* Ways to and out of what is laid out anew are counted, some for each block. */
+static bool has_counters(const struct translator *translator, size_t n_blocks)
+{
+	return translator->cache.n_counters + 16 * n_blocks < translator_counters(translator);
+}
+
 void translate_hot_anew(struct translator *translator)
 {
 	uint64_t lowest = UINT64_MAX;
 	size_t n;
 	struct range *ranges = hot_ranges(translator, &n);
-	for (size_t i = 0; ranges && i < translator->cache.n_blocks; i++) {
+	const bool has_room = has_counters(translator, n);
+	for (size_t i = 0; ranges && has_room && i < translator->cache.n_blocks; i++) {
 		const struct code_block *block = &translator->cache.blocks[i];
 		if (!block->stale && is_within(ranges, n, block->pc))
 			forget_run(translator, i, true, &lowest);

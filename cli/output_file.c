@@ -33,11 +33,19 @@ static bool has_no_reader(FILE *stream)
 	return poll(&end, 1, 0) == 1 && end.revents & POLLERR;
 }
 
+/* Why nothing more can be written to a stream that has failed before: one more byte tells. */
+static int cause_of_failure(FILE *stream)
+{
+	clearerr(stream);
+	errno = 0;
+	return fputc('\n', stream) == EOF || fflush(stream) != 0 ? errno : 0;
+}
+
 struct rf_error *output_stream_flush(FILE *stream, struct rf_error *error)
 {
 	errno = 0;
 	const bool failed = fflush(stream) != 0 || ferror(stream);
-	const int cause = errno;
+	const int cause = failed && !errno ? cause_of_failure(stream) : errno;
 	if (error || !failed || has_no_reader(stream))
 		return error;
 	return rf_error_errno(RF_EACCESS, cause, WRITE_HINT, "cannot write the table");

@@ -124,12 +124,11 @@ int main(int argc, char **argv)
 	if (!a || !order)
 		return 1;
 	memset(a, 0, bytes);
-	stream_fill(a, n, 1.5);
-	stream_fill(a, n, 2.5);
-	stream_copy(a, a + n / 2, n / 2);
-	stream_copy(a, a + n / 2, n / 2);
-	sink = stream_read(a, n);
-	sink = stream_read(a, n);
+	for (int i = 0; i < 8; i++) {
+		stream_fill(a, n, 1.5 + i);
+		stream_copy(a, a + n / 2, n / 2);
+		sink = stream_read(a, n);
+	}
 	written_rarely(a, 600000);
 	sink = one_field(a, n);
 	sink = one_field(a, n);

@@ -57,13 +57,18 @@ static void open_block(struct batch *batch, const struct layout_block *layout)
 		cache->highest = block.pc + block.size;
 }
 
+#define LOOP_GROWS 8 /* bytes: the counter, and a longer branch */
 #define MOST_NOPS 18 /* bytes; more would cost more than a jump over them */
 
-/* Loops keep the alignment that their compiler gave them, up to half a cache line. */
-static void keep_alignment(struct batch *batch, uint64_t pc)
+/* Loops keep the alignment that their compiler gave them, up to half a cache line; and what fits
+ * into a line, `size` bytes or 0 for not known, lies within one: else each turn fetches two. */
+static void keep_alignment(struct batch *batch, uint64_t pc, size_t size)
 {
 	struct arena *arena = batch->arena;
-	const size_t n = (pc - arena_address(arena, (uint32_t)arena->used)) & 31;
+	const uint64_t here = arena_address(arena, (uint32_t)arena->used);
+	size_t n = (pc - here) & 31;
+	if (size <= CACHE_LINE && (here + n) % CACHE_LINE + size > CACHE_LINE)
+		n = -here & (CACHE_LINE - 1);
 	const bool is_jumped = n > MOST_NOPS;
 	struct label behind = {0};
 	batch_piece(batch, PIECE_STEP, 0);
@@ -146,7 +151,7 @@ static void emit_loop(struct batch *batch, struct trace_block *trace)
 	trace_save(batch, trace);
 	batch_piece(batch, PIECE_STEP, 0);
 	emit_gs_load(arena, reg, counter);
-	keep_alignment(batch, block->pc);
+	keep_alignment(batch, block->pc, batch->translator->trace ? 0 : block->size + LOOP_GROWS);
 	label_bind(arena, &head);
 	trace_resume_piece(batch, trace, 0);
 	emit_lea(arena, reg, mem_at(reg, 1));
@@ -261,7 +266,7 @@ static void emit_block(struct batch *batch, const struct layout_block *layout)
 		emit_drop_word(batch->arena);
 	}
 	if (items[0].loop_head && reg == NO_REGISTER)
-		keep_alignment(batch, block->pc);
+		keep_alignment(batch, block->pc, 0);
 	block->inner = (uint32_t)batch->arena->used;
 	block->body = layout->in == OUTSIDE ? block->inner : 0;
 	emit_kernel_entry(batch, items[0].insn.pc);

@@ -3,6 +3,7 @@
 
 #include "cache/traffic.h"
 #include "report/rows/report_options.h"
+#include "sweep/plots.h"
 #include "tracer/pmu/choice.h"
 #include "tracer/run/run_options.h"
 

@@ -105,7 +105,7 @@ struct rf_error *measure(const struct measure_options *options, char *const *com
 					 ? rf_error_no_memory()
 					 : run(options, command, traced, path, status);
 	if (!error && *status == 0)
-		error = profile_load_parts(path, PROFILE_SUMS, out);
+		error = profile_load_parts(path, traced ? 0 : PROFILE_SUMS, out);
 	if (path)
 		unlink(path);
 	rmdir(directory);

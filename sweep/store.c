@@ -1,20 +1,16 @@
 /* The tables of a sweep's file. */
 #include "sweep/store.h"
 
+#include "sweep/store_db.h"
+
 #include <math.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define APPLICATION_ID 0x72667077 /* "rfpw" */
-#define VERSION 1
+#define VERSION 2
 #define WAIT_MS 10000 /* for another rfprof that writes there */
-
-struct store {
-	sqlite3 *db;
-	char *path;
-};
 
 static const char tables[] =
 	"CREATE TABLE points (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE) STRICT;"
@@ -24,24 +20,13 @@ static const char tables[] =
 	"points (id), number INTEGER NOT NULL, kernel TEXT NOT NULL, calls INTEGER NOT NULL, "
 	"flop INTEGER NOT NULL, load_bytes INTEGER NOT NULL, store_bytes INTEGER NOT NULL, "
 	"instructions INTEGER NOT NULL, mem_read_bytes REAL, mem_write_bytes REAL, time_s REAL, "
-	"UNIQUE (point_id, number, kernel)) STRICT;";
-
-static struct rf_error *failed(const struct store *store)
-{
-	const int code = sqlite3_errcode(store->db);
-	return code == SQLITE_NOMEM
-		       ? rf_error_no_memory()
-		       : rf_error_create(code == SQLITE_NOTADB || code == SQLITE_CORRUPT
-						 ? RF_EFORMAT
-						 : RF_EACCESS,
-					 "choose another file with --save", "%s: %s", store->path,
-					 sqlite3_errmsg(store->db));
-}
-
-static struct rf_error *execute(struct store *store, const char *sql)
-{
-	return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? NULL : failed(store);
-}
+	"UNIQUE (point_id, number, kernel)) STRICT;"
+	"CREATE TABLE metrics (point_id INTEGER NOT NULL REFERENCES points (id), kernel TEXT NOT "
+	"NULL, name TEXT NOT NULL, value REAL NOT NULL, UNIQUE (point_id, kernel, name)) STRICT;"
+	"CREATE TABLE sweep (id INTEGER PRIMARY KEY CHECK (id = 1), words BLOB NOT NULL, kernels "
+	"TEXT NOT NULL, machine TEXT NOT NULL) STRICT;"
+	"CREATE TABLE sweep_points (number INTEGER PRIMARY KEY, point_id INTEGER NOT NULL "
+	"REFERENCES points (id)) STRICT;";
 
 static int64_t number_of(struct store *store, const char *sql)
 {
@@ -64,7 +49,7 @@ static struct rf_error *make(struct store *store)
 	snprintf(sql, sizeof(sql),
 		 "BEGIN IMMEDIATE; %s PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
 		 tables, APPLICATION_ID, VERSION);
-	struct rf_error *error = execute(store, sql);
+	struct rf_error *error = store_execute(store, sql);
 	if (error)
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 	return error;
@@ -74,7 +59,7 @@ static struct rf_error *check(struct store *store)
 {
 	const int64_t id = number_of(store, "PRAGMA application_id");
 	if (id < 0)
-		return failed(store);
+		return store_failed(store);
 	if (id == APPLICATION_ID && number_of(store, "PRAGMA user_version") == VERSION)
 		return NULL;
 	return rf_error_create(RF_EFORMAT, "choose another file with --save",
@@ -93,8 +78,9 @@ struct rf_error *store_open(const char *path, bool writes, struct store **out)
 		store_close(store);
 		return rf_error_no_memory();
 	}
-	struct rf_error *error =
-		sqlite3_open_v2(path, &store->db, flags, NULL) == SQLITE_OK ? NULL : failed(store);
+	struct rf_error *error = sqlite3_open_v2(path, &store->db, flags, NULL) == SQLITE_OK
+					 ? NULL
+					 : store_failed(store);
 	if (!error) {
 		sqlite3_busy_timeout(store->db, WAIT_MS);
 		error = (writes ? make(store) : NULL) ?: check(store);
@@ -130,7 +116,7 @@ struct rf_error *store_find(struct store *store, const char *identity, int64_t *
 	if (status == SQLITE_ROW)
 		*point = sqlite3_column_int64(statement, 0);
 	struct rf_error *error =
-		status == SQLITE_ROW || status == SQLITE_DONE ? NULL : failed(store);
+		status == SQLITE_ROW || status == SQLITE_DONE ? NULL : store_failed(store);
 	sqlite3_finalize(statement);
 	return error;
 }
@@ -152,7 +138,7 @@ struct rf_error *store_files(struct store *store, int64_t point,
 			each(context, &file);
 		status = SQLITE_OK;
 	}
-	struct rf_error *error = status == SQLITE_DONE ? NULL : failed(store);
+	struct rf_error *error = status == SQLITE_DONE ? NULL : store_failed(store);
 	sqlite3_finalize(statement);
 	return error;
 }
@@ -198,7 +184,7 @@ struct rf_error *store_repeats(struct store *store, int64_t point, const char *k
 		each(context, &repeat);
 		status = SQLITE_OK;
 	}
-	struct rf_error *error = status == SQLITE_DONE ? NULL : failed(store);
+	struct rf_error *error = status == SQLITE_DONE ? NULL : store_failed(store);
 	sqlite3_finalize(statement);
 	return error;
 }
@@ -211,7 +197,32 @@ struct rf_error *store_count(struct store *store, int64_t point, size_t *n)
 		 (long long)point);
 	const int64_t count = number_of(store, sql);
 	*n = count > 0 ? (size_t)count : 0;
-	return count < 0 ? failed(store) : NULL;
+	return count < 0 ? store_failed(store) : NULL;
+}
+
+struct rf_error *store_metrics(struct store *store, int64_t point, const char *kernel,
+			       void (*each)(void *context, const struct metric *metric),
+			       void *context)
+{
+	sqlite3_stmt *statement = NULL;
+	int status = sqlite3_prepare_v2(
+		store->db, "SELECT name, value FROM metrics WHERE point_id = ? AND kernel = ?", -1,
+		&statement, NULL);
+	if (status == SQLITE_OK) {
+		sqlite3_bind_int64(statement, 1, point);
+		sqlite3_bind_text(statement, 2, kernel, -1, SQLITE_STATIC);
+	}
+	while (status == SQLITE_OK && (status = sqlite3_step(statement)) == SQLITE_ROW) {
+		const struct metric metric = {(char *)kernel,
+					      (char *)sqlite3_column_text(statement, 0),
+					      sqlite3_column_double(statement, 1)};
+		if (metric.name)
+			each(context, &metric);
+		status = SQLITE_OK;
+	}
+	struct rf_error *error = status == SQLITE_DONE ? NULL : store_failed(store);
+	sqlite3_finalize(statement);
+	return error;
 }
 
 /* ---- writing ---- */
@@ -231,7 +242,27 @@ static struct rf_error *insert_files(struct store *store, int64_t point,
 		else
 			sqlite3_reset(statement);
 	}
-	struct rf_error *error = status == SQLITE_OK ? NULL : failed(store);
+	struct rf_error *error = status == SQLITE_OK ? NULL : store_failed(store);
+	sqlite3_finalize(statement);
+	return error;
+}
+
+static struct rf_error *insert_metrics(struct store *store, int64_t point,
+				       const struct metric *metrics, size_t n)
+{
+	sqlite3_stmt *statement = NULL;
+	int status =
+		sqlite3_prepare_v2(store->db, "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?)",
+				   -1, &statement, NULL);
+	for (size_t i = 0; status == SQLITE_OK && i < n; i++) {
+		sqlite3_bind_int64(statement, 1, point);
+		sqlite3_bind_text(statement, 2, metrics[i].kernel, -1, SQLITE_STATIC);
+		sqlite3_bind_text(statement, 3, metrics[i].name, -1, SQLITE_STATIC);
+		sqlite3_bind_double(statement, 4, metrics[i].value);
+		status = sqlite3_step(statement) == SQLITE_DONE ? sqlite3_reset(statement)
+								: SQLITE_ERROR;
+	}
+	struct rf_error *error = status == SQLITE_OK ? NULL : store_failed(store);
 	sqlite3_finalize(statement);
 	return error;
 }
@@ -275,7 +306,7 @@ static struct rf_error *insert_repeat(struct store *store, int64_t point, size_t
 		else
 			sqlite3_reset(statement);
 	}
-	struct rf_error *error = status == SQLITE_OK ? NULL : failed(store);
+	struct rf_error *error = status == SQLITE_OK ? NULL : store_failed(store);
 	sqlite3_finalize(statement);
 	return error;
 }
@@ -289,35 +320,41 @@ static struct rf_error *make_point(struct store *store, const char *identity, in
 		sqlite3_bind_text(statement, 1, identity, -1, SQLITE_STATIC);
 		status = sqlite3_step(statement);
 	}
-	struct rf_error *error = status == SQLITE_DONE ? NULL : failed(store);
+	struct rf_error *error = status == SQLITE_DONE ? NULL : store_failed(store);
 	sqlite3_finalize(statement);
 	return error ?: store_find(store, identity, point);
 }
 
-struct rf_error *store_add(struct store *store, const char *identity, const struct repeat *kernels,
-			   size_t n, const struct used_file *files, size_t n_files)
+struct rf_error *store_add(struct store *store, const char *identity, const struct addition *add)
 {
 	int64_t point;
 	size_t number;
-	struct rf_error *error = execute(store, "BEGIN IMMEDIATE");
+	struct rf_error *error = store_execute(store, "BEGIN IMMEDIATE");
 	if (error)
 		return error;
 	error = make_point(store, identity, &point) ?: store_count(store, point, &number)
-			?: insert_repeat(store, point, number, kernels, n)
-			?: insert_files(store, point, files, n_files) ?: execute(store, "COMMIT");
+			?: insert_repeat(store, point, number, add->kernels, add->n_kernels)
+			?: insert_metrics(store, point, add->metrics, add->n_metrics)
+			?: insert_files(store, point, add->files, add->n_files)
+			?: store_execute(store, "COMMIT");
 	if (error)
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 	return error;
 }
 
+/* Its number may be given to another point later, so nothing may have it any more. */
 struct rf_error *store_forget(struct store *store, int64_t point)
 {
-	char sql[240];
-	snprintf(sql, sizeof(sql),
-		 "BEGIN IMMEDIATE; DELETE FROM repeats WHERE point_id = %lld; DELETE FROM files "
-		 "WHERE point_id = %lld; DELETE FROM points WHERE id = %lld; COMMIT",
-		 (long long)point, (long long)point, (long long)point);
-	struct rf_error *error = execute(store, sql);
+	static const char *const tables_of[] = {"repeats", "metrics", "files", "sweep_points"};
+	char sql[100];
+	struct rf_error *error = store_execute(store, "BEGIN IMMEDIATE");
+	for (size_t i = 0; !error && i < sizeof(tables_of) / sizeof(*tables_of); i++) {
+		snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE point_id = %lld", tables_of[i],
+			 (long long)point);
+		error = store_execute(store, sql);
+	}
+	snprintf(sql, sizeof(sql), "DELETE FROM points WHERE id = %lld; COMMIT", (long long)point);
+	error = error ?: store_execute(store, sql);
 	if (error)
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 	return error;

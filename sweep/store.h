@@ -19,6 +19,12 @@ struct repeat {
 	double time_s;              /* NAN: not sampled */
 };
 
+/* What the traced repeat of a point has found of a kernel beside that, of all its calls. */
+struct metric {
+	char *kernel, *name; /* sweep/metrics.c has the names */
+	double value;
+};
+
 /* A file that the results depend on, as it was. */
 struct used_file {
 	char *path, *state; /* its build id, or its size and time */
@@ -42,9 +48,21 @@ struct rf_error *store_repeats(struct store *store, int64_t point, const char *k
 /* How many repeats a point has. */
 struct rf_error *store_count(struct store *store, int64_t point, size_t *n);
 
-/* Adds one repeat of a point, which becomes one where there is none: rows of all its kernels, and
- * the files that it used.  All of it or nothing. */
-struct rf_error *store_add(struct store *store, const char *identity, const struct repeat *kernels,
-			   size_t n, const struct used_file *files, size_t n_files);
+/* Calls `each` with each metric of a kernel. */
+struct rf_error *store_metrics(struct store *store, int64_t point, const char *kernel,
+			       void (*each)(void *context, const struct metric *metric),
+			       void *context);
+
+/* One repeat: rows of all its kernels, metrics where it was traced, and the files that it used. */
+struct addition {
+	const struct repeat *kernels;
+	size_t n_kernels;
+	const struct metric *metrics;
+	size_t n_metrics;
+	const struct used_file *files;
+	size_t n_files;
+};
+/* Adds one repeat of a point, which becomes one where there is none.  All of it or nothing. */
+struct rf_error *store_add(struct store *store, const char *identity, const struct addition *add);
 /* Forgets a point, whose program is another one by now. */
 struct rf_error *store_forget(struct store *store, int64_t point);

@@ -5,6 +5,9 @@
 #include "base/clock.h"
 #include "base/progress.h"
 #include "sweep/identity.h"
+#include "sweep/metrics.h"
+#include "sweep/results.h"
+#include "sweep/store_sweeps.h"
 
 #include <math.h>
 #include <signal.h>
@@ -73,6 +76,78 @@ void sweep_deinit(struct sweep *sweep)
 	free(sweep->points);
 	space_free_command(sweep->kernels);
 	space_deinit(&sweep->space);
+	free(sweep->words);
+	free(sweep->text);
+}
+
+/* ---- a sweep that a file has ---- */
+
+/* Words that stand one after the other. */
+static const char **split_words(const char *text, size_t size)
+{
+	const char **words = calloc(size + 1, sizeof(*words));
+	size_t n = 0;
+	for (size_t at = 0; words && at < size; at += strlen(&text[at]) + 1)
+		words[n++] = &text[at];
+	return words;
+}
+
+/* What kept->points says of the points of the space. */
+static struct rf_error *take_points(struct sweep *sweep, const struct kept_sweep *kept)
+{
+	sweep->kernels = split_kernels(kept->kernels);
+	sweep->points = calloc(sweep->space.n_points, sizeof(*sweep->points));
+	if (!sweep->kernels || !sweep->points)
+		return rf_error_no_memory();
+	for (size_t i = 0; i < sweep->space.n_points; i++) {
+		sweep->points[i].id = i < kept->n_points ? kept->points[i] : 0;
+		sweep->points[i].command = space_command(&sweep->space, i);
+		if (!sweep->points[i].command)
+			return rf_error_no_memory();
+	}
+	return NULL;
+}
+
+struct rf_error *sweep_open(struct sweep *sweep, const struct sweep_options *options,
+			    struct store *store, char **machine)
+{
+	struct kept_sweep kept;
+	*sweep = (struct sweep){.options = options};
+	*machine = NULL;
+	struct rf_error *error = store_last_sweep(store, &kept);
+	if (error)
+		return error;
+	sweep->text = kept.words;
+	sweep->words = split_words(kept.words, kept.words_size);
+	*machine = kept.machine;
+	kept.words = kept.machine = NULL;
+	error = sweep->words ? space_init(&sweep->space, sweep->words) : rf_error_no_memory();
+	error = error ?: take_points(sweep, &kept);
+	kept_sweep_deinit(&kept);
+	return error;
+}
+
+struct rf_error *sweep_keep(const struct sweep *sweep, struct store *store, const char **words,
+			    const char *machine)
+{
+	struct kept_sweep kept = {.kernels = (char *)sweep->options->measure.kernels,
+				  .machine = (char *)machine,
+				  .n_points = sweep->space.n_points};
+	FILE *out = open_memstream(&kept.words, &kept.words_size);
+	for (const char **word = words; out && *word; word++)
+		fwrite(*word, 1, strlen(*word) + 1, out);
+	kept.points = calloc(sweep->space.n_points, sizeof(*kept.points));
+	struct rf_error *error =
+		out && fclose(out) == 0 && kept.points ? NULL : rf_error_no_memory();
+	for (size_t i = 0; !error && i < sweep->space.n_points; i++) {
+		int64_t id = -1;
+		error = store_find(store, sweep->points[i].identity, &id);
+		kept.points[i] = id > 0 ? id : 0;
+	}
+	error = error ?: store_keep_sweep(store, &kept);
+	free(kept.words);
+	free(kept.points);
+	return error;
 }
 
 /* ---- what is kept ---- */
@@ -105,88 +180,41 @@ struct rf_error *sweep_look(struct sweep *sweep, struct store *store, bool forge
 	return error;
 }
 
-/* ---- results ---- */
-
-struct figures {
-	double *of[N_SWEEP_QUANTITIES];
-	size_t n[N_SWEEP_QUANTITIES], cap[N_SWEEP_QUANTITIES];
-	size_t repeats;
-	double calls;
-	bool memory_short;
-};
-
-static void take_repeat(void *context, const struct repeat *repeat)
-{
-	struct figures *figures = context;
-	const double values[N_SWEEP_QUANTITIES] = {
-		[SWEEP_TIME] = repeat->time_s,
-		[SWEEP_FLOP] = (double)repeat->flop,
-		[SWEEP_LOADED] = (double)repeat->load_bytes,
-		[SWEEP_STORED] = (double)repeat->store_bytes,
-		[SWEEP_READ] = repeat->mem_read,
-		[SWEEP_WRITTEN] = repeat->mem_write,
-	};
-	figures->repeats++;
-	figures->calls += (double)repeat->calls;
-	for (int q = 0; repeat->calls && q < N_SWEEP_QUANTITIES; q++)
-		if (isfinite(values[q]) &&
-		    !rf_array_push(figures->of[q], figures->n[q], figures->cap[q],
-				   values[q] / (double)repeat->calls))
-			figures->memory_short = true;
-}
-
-struct rf_error *sweep_result(const struct sweep *sweep, struct store *store, size_t point,
-			      const char *kernel, struct sweep_result *out)
-{
-	struct figures figures = {0};
-	int64_t id = -1;
-	*out = (struct sweep_result){0};
-	struct rf_error *error =
-		store ? store_find(store, sweep->points[point].identity, &id) : NULL;
-	if (!error && id >= 0)
-		error = store_repeats(store, id, kernel, take_repeat, &figures);
-	if (!error && figures.memory_short)
-		error = rf_error_no_memory();
-	out->repeats = figures.repeats;
-	out->calls = figures.repeats ? figures.calls / (double)figures.repeats : 0;
-	for (int q = 0; q < N_SWEEP_QUANTITIES; q++) {
-		out->of[q].n = figures.n[q];
-		if (!error && figures.n[q])
-			out->of[q].per_call = rf_summary(figures.of[q], figures.n[q]);
-		free(figures.of[q]);
-	}
-	return error;
-}
-
 /* ---- one repeat ---- */
 
-static struct rf_error *keep(const struct sweep_point *point, struct store *store,
-			     const struct profile *profile)
+static struct repeat row_of(const struct profile *profile, const struct profile_kernel_sum *sum)
 {
-	struct used_file *files;
-	size_t n_files, n = profile->n_kernel_sums;
+	const struct profile_kernel *kernel = &profile->kernels[sum->kernel];
+	return (struct repeat){
+		.kernel = kernel->name,
+		.calls = kernel->calls,
+		.flop = sum->flop,
+		.load_bytes = sum->load_bytes,
+		.store_bytes = sum->store_bytes,
+		.instructions = sum->instructions,
+		.mem_read = sum->traced ? sum->mem_read : NAN,
+		.mem_write = sum->traced ? sum->mem_write : NAN,
+		.time_s = sum->samples ? (double)sum->calls_ns * 1e-9 : NAN,
+	};
+}
+
+static struct rf_error *keep(const struct sweep_point *point, struct store *store,
+			     const struct profile *profile, bool traced)
+{
+	struct used_file *files = NULL;
+	struct metric *metrics = NULL;
+	size_t n_files = 0, n_metrics = 0, n = profile->n_kernel_sums;
 	struct repeat *rows = calloc(n + 1, sizeof(*rows));
 	struct rf_error *error = rows ? identity_files(profile, point->command, &files, &n_files)
 				      : rf_error_no_memory();
-	for (size_t i = 0; !error && i < n; i++) {
-		const struct profile_kernel_sum *sum = &profile->kernel_sums[i];
-		const struct profile_kernel *kernel = &profile->kernels[sum->kernel];
-		rows[i] = (struct repeat){
-			.kernel = kernel->name,
-			.calls = kernel->calls,
-			.flop = sum->flop,
-			.load_bytes = sum->load_bytes,
-			.store_bytes = sum->store_bytes,
-			.instructions = sum->instructions,
-			.mem_read = sum->traced ? sum->mem_read : NAN,
-			.mem_write = sum->traced ? sum->mem_write : NAN,
-			.time_s = sum->samples ? (double)sum->calls_ns * 1e-9 : NAN,
-		};
-	}
-	if (!error) {
-		error = store_add(store, point->identity, rows, n, files, n_files);
-		identity_free_files(files, n_files);
-	}
+	for (size_t i = 0; !error && i < n; i++)
+		rows[i] = row_of(profile, &profile->kernel_sums[i]);
+	if (!error && traced)
+		error = metrics_of(profile, &metrics, &n_metrics);
+	const struct addition add = {rows, n, metrics, n_metrics, files, n_files};
+	error = error ?: store_add(store, point->identity, &add);
+	identity_free_files(files, n_files);
+	free(metrics);
 	free(rows);
 	return error;
 }
@@ -204,7 +232,7 @@ static void say_failed(const struct sweep_point *point, int status)
 			WEXITSTATUS(status));
 }
 
-/* Its first repeat has the memory traffic; the others are there for their times. */
+/* Its first repeats have the memory traffic; the others are there for their times. */
 static struct rf_error *measure_point(struct sweep *sweep, struct store *store, size_t i,
 				      bool *interrupted)
 {
@@ -212,11 +240,12 @@ static struct rf_error *measure_point(struct sweep *sweep, struct store *store, 
 	const uint64_t begin_ns = clock_now_ns();
 	struct profile *profile = NULL;
 	int status = 0;
-	struct rf_error *error = measure(&sweep->options->measure, point->command,
-					 point->n_kept + point->n_new == 0, &status, &profile);
+	const bool traced = point->n_kept + point->n_new < sweep->options->traced;
+	struct rf_error *error =
+		measure(&sweep->options->measure, point->command, traced, &status, &profile);
 	const double took_s = (double)(clock_now_ns() - begin_ns) * 1e-9;
 	if (!error && profile)
-		error = keep(point, store, profile);
+		error = keep(point, store, profile, traced);
 	else if (!error)
 		point->failed = true;
 	*interrupted =

@@ -5,6 +5,8 @@
 #include "report/json/json_writer.h"
 #include "report/rows/view.h"
 #include "report/text/text_table.h"
+#include "sweep/metrics_table.h"
+#include "sweep/results.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -119,13 +121,23 @@ static void put_quantity(struct json_writer *out, const char *key,
 	put_end(out);
 }
 
-static void put_json_point(struct json_writer *out, const struct sweep *sweep, size_t point,
-			   const char *kernel, const struct sweep_result *result)
+static void put_metrics(struct json_writer *out, const struct series_point *point, double clock_ghz)
 {
+	put_object(out, "metrics");
+	for (size_t i = 0; i < n_metrics_rows; i++)
+		put_real(out, metrics_rows[i].key, metrics_rows[i].value(point, clock_ghz));
+	put_end(out);
+}
+
+static void put_json_point(struct json_writer *out, const struct sweep *sweep, size_t point,
+			   const char *kernel, const struct series_point *of, double clock_ghz)
+{
+	const struct sweep_result *result = &of->result;
 	static const char *const keys[N_SWEEP_QUANTITIES] = {
 		[SWEEP_TIME] = "time_s",         [SWEEP_FLOP] = "flop",
 		[SWEEP_LOADED] = "load_bytes",   [SWEEP_STORED] = "store_bytes",
-		[SWEEP_READ] = "mem_read_bytes", [SWEEP_WRITTEN] = "mem_write_bytes"};
+		[SWEEP_READ] = "mem_read_bytes", [SWEEP_WRITTEN] = "mem_write_bytes",
+		[SWEEP_MOVED] = "mem_bytes",     [SWEEP_INSTRUCTIONS] = "instructions"};
 	put_object(out, NULL);
 	put_object(out, "parameters");
 	for (size_t i = 0; i < sweep->space.n_parameters; i++)
@@ -141,10 +153,12 @@ static void put_json_point(struct json_writer *out, const struct sweep *sweep, s
 	put_real(out, "calls", result->repeats ? result->calls : NAN);
 	for (int q = 0; q < N_SWEEP_QUANTITIES; q++)
 		put_quantity(out, keys[q], result, (enum sweep_quantity)q);
+	put_metrics(out, of, clock_ghz);
 	put_end(out);
 }
 
-struct rf_error *sweep_json(const struct sweep *sweep, struct store *store, FILE *stream)
+struct rf_error *sweep_json(const struct sweep *sweep, struct store *store, double clock_ghz,
+			    FILE *stream)
 {
 	struct json_writer *out = json_writer_create(stream, JSON_LINES);
 	struct rf_error *error = out ? NULL : rf_error_no_memory();
@@ -155,10 +169,11 @@ struct rf_error *sweep_json(const struct sweep *sweep, struct store *store, FILE
 	put_array(out, "points");
 	for (size_t i = 0; i < sweep->space.n_points; i++)
 		for (char **kernel = sweep->kernels; !error && *kernel; kernel++) {
-			struct sweep_result result;
-			error = sweep_result(sweep, store, i, *kernel, &result);
+			struct series_point point = {0};
+			error = sweep_result(sweep, store, i, *kernel, &point.result)
+					?: sweep_metrics(sweep, store, i, *kernel, &point.metrics);
 			if (!error)
-				put_json_point(out, sweep, i, *kernel, &result);
+				put_json_point(out, sweep, i, *kernel, &point, clock_ghz);
 		}
 	put_end(out);
 	put_end(out);

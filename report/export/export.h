@@ -11,6 +11,8 @@
 
 /* Whether there is a program that draws. */
 struct rf_error *export_png_check(void);
+/* SVG in a file without a name, which was written to its end, as PNG. */
+struct rf_error *export_png_convert(FILE *svg, FILE *to);
 
 /* Before anything is run: whether what was asked for can be made here.  Does not look at the files.
  */

@@ -68,8 +68,7 @@ static struct rf_error *copy(FILE *from, FILE *to)
 	return NULL;
 }
 
-/* SVG in a file without a name to PNG. */
-static struct rf_error *convert(FILE *svg, FILE *to)
+struct rf_error *export_png_convert(FILE *svg, FILE *to)
 {
 	char command[128];
 	snprintf(command, sizeof(command), CONVERTER " " OPTIONS " </dev/fd/%d", fileno(svg));
@@ -97,7 +96,7 @@ struct rf_error *export_png(const struct report_view *view, FILE *stream)
 	if (!error && (fflush(svg) != 0 || ferror(svg)))
 		error = trouble("no room for a temporary file");
 	if (!error)
-		error = convert(svg, stream);
+		error = export_png_convert(svg, stream);
 	fclose(svg);
 	return error;
 }

@@ -69,7 +69,6 @@ struct picture {
 	/* of the roofs that are drawn: those of the report, and pale the most that were measured
 	 * or, where these are the same, the fewest */
 	int threads, other_threads;
-	const uint32_t *connected; /* report_svg_lines, or NULL */
 	struct point *points;
 	struct label *labels;
 	size_t n_points;

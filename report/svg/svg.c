@@ -273,19 +273,6 @@ static void points(struct picture *p)
 	}
 }
 
-/* From point to point, where both are in the plot. */
-static void connect(const struct picture *p)
-{
-	const struct model_function *first = p->view->model->functions;
-	for (size_t i = 0; p->connected && i + 1 < p->n_points; i++)
-		if (!p->points[i].strip && !p->points[i + 1].strip &&
-		    p->connected[p->points[i].function - first] ==
-			    p->connected[p->points[i + 1].function - first])
-			svg_line(p, p->labels[i].x, p->labels[i].y, p->labels[i + 1].x,
-				 p->labels[i + 1].y,
-				 "class=\"series\" stroke=\"#666666\" stroke-width=\"1.2\"");
-}
-
 static void draw_strip(struct picture *p)
 {
 	if (!p->n_strip)
@@ -353,7 +340,6 @@ static struct rf_error *draw(struct picture *p)
 	draw_strip(p);
 	measure_labels(p);
 	svg_roofs(p);
-	connect(p);
 	points(p);
 	svg_legend(p);
 	fputs("</svg>\n", p->out);
@@ -362,19 +348,12 @@ static struct rf_error *draw(struct picture *p)
 
 struct rf_error *report_svg(const struct report_view *view, FILE *stream)
 {
-	return report_svg_lines(view, NULL, stream);
-}
-
-struct rf_error *report_svg_lines(const struct report_view *view, const uint32_t *lines,
-				  FILE *stream)
-{
 	const struct utf8_locale locale = utf8_locale_begin();
 	struct picture *p = calloc(1, sizeof(*p));
 	struct rf_error *error = p ? NULL : rf_error_no_memory();
 	if (p) {
 		p->view = view;
 		p->out = stream;
-		p->connected = lines;
 		p->precision = roof_precision_find(report_main_precision(view->model));
 		if (model_peak(view->profile, p->precision, 1) <= 0)
 			p->precision = ROOF_PRECISION_DOUBLE;

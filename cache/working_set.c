@@ -143,11 +143,26 @@ void working_set_bypass(struct working_set *ws, uint32_t who)
 	count_at(ws, who, -1, 0, 1);
 }
 
+/* The event that brings a line into the last cache for a load; the next two are that for a store,
+ * and a write-back. */
+static enum traffic last_read(int n_levels)
+{
+	static const enum traffic reads[] = {TRAFFIC_MEM_READ, TRAFFIC_L2_READ, TRAFFIC_L3_READ};
+	return reads[n_levels - 1];
+}
+
+void working_set_future(struct working_set *ws, int n_levels, enum traffic event, uint64_t line)
+{
+	const enum traffic read = last_read(n_levels);
+	struct reuse_use use;
+	if (event >= read && event <= read + 2)
+		(void)use_line(ws, line, &use);
+}
+
 void working_set_event(struct working_set *ws, int n_levels, enum traffic event, uint32_t who,
 		       uint64_t line)
 {
-	static const enum traffic reads[] = {TRAFFIC_MEM_READ, TRAFFIC_L2_READ, TRAFFIC_L3_READ};
-	const enum traffic read = reads[n_levels - 1];
+	const enum traffic read = last_read(n_levels);
 	if (event == read || event == read + 1) /* + 1: write-allocate */
 		working_set_read(ws, who, line);
 	else if (event == read + 2) /* write-back */

@@ -44,6 +44,10 @@ struct working_set_row {
 	uint64_t capacity, reads, writes;
 };
 
+/* The same event of the future: the line is used, by nobody, and is not changed. */
+void working_set_future(struct working_set *working_set, int n_levels, enum traffic event,
+			uint64_t line);
+
 /* All caches have been emptied: the next use of each line is its first.  What was written before
  * has gone to memory in caches in which it would have by now. */
 void working_set_empty(struct working_set *working_set);

@@ -52,15 +52,28 @@ static const char *slowdown_word(const struct options *given)
 /* Calls are short: of cold ones all sets are simulated unless fewer are asked for. */
 static unsigned cache_sample(const struct options *given)
 {
-	const bool all = given->caches == CACHES_COLD && !given->cache_sample;
+	const bool all = given->caches != CACHES_AS_IS && !given->cache_sample;
 	return all ? 1 : (unsigned)given->cache_sample;
+}
+
+static struct rf_error *caches_objection(const struct options *given)
+{
+	if (given->caches == CACHES_AS_IS)
+		return NULL;
+	if (!given->kernel)
+		return usage_error("caches are emptied or filled at calls of kernels: needs "
+				   "--kernel",
+				   "--caches");
+	return *slowdown_word(given)
+		       ? usage_error("--caches=cold and warm trace all accesses", "--slowdown")
+		       : NULL;
 }
 
 /* --slowdown, as in struct traffic_options. */
 static struct rf_error *take_slowdown(const struct options *given, double *slowdown)
 {
 	char *end;
-	*slowdown = given->cache_sample || given->caches == CACHES_COLD ? 0 : TRAFFIC_SLOWDOWN;
+	*slowdown = given->cache_sample || given->caches != CACHES_AS_IS ? 0 : TRAFFIC_SLOWDOWN;
 	if (!given->slowdown)
 		return NULL;
 	*slowdown = 0;
@@ -138,11 +151,9 @@ static struct rf_error *take_run_options(const struct options *given, const char
 		return usage_error("--once has no timed run that it could repeat", "--repeat");
 	if (given->run != RUN_KIND_BOTH && (given->once || given->repeat))
 		return usage_error("goes without --once and --repeat", "--run");
-	if (given->caches == CACHES_COLD && !given->kernel)
-		return usage_error("caches are emptied at calls of kernels: needs --kernel",
-				   "--caches=cold");
-	if (given->caches == CACHES_COLD && *slowdown_word(given))
-		return usage_error("--caches=cold traces all accesses", "--slowdown");
+	struct rf_error *objection = caches_objection(given);
+	if (objection)
+		return objection;
 	if (given->kernel && given->work == WORK_PMU)
 		return usage_error("hardware counters do not tell kernels apart", "--kernel");
 	if (given->kernel && given->work == WORK_AUTO)

@@ -212,7 +212,10 @@ struct rf_error *sweep_command(const struct options *given, const char **words, 
 			    .cache = given->sweep_cache,
 			    .cache_sample = given->sweep_cache_sample ? sample : NULL,
 			    .slowdown = given->sweep_slowdown,
-			    .caches = given->sweep_caches == CACHES_COLD ? "cold" : NULL},
+			    .caches = given->sweep_caches == CACHES_AS_IS
+					      ? NULL
+					      : rf_word_of(caches_at_calls_words,
+							   given->sweep_caches)},
 		.environment = given->sweep_env,
 		.path = given->sweep_save ? given->sweep_save : DEFAULT_FILE,
 		.repeats = given->sweep_repeats ? (size_t)given->sweep_repeats : DEFAULT_REPEATS,

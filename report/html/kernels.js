@@ -5,7 +5,8 @@ function kernelsSection(profile) {
 	const kernels = profile.kernels || [];
 	if (!kernels.length)
 		return null;
-	const head = ["kernel", "calls", "threads", "a call", "Gflop/s", "flop", "loaded and stored", "from memory", "to memory"];
+	const caches = ["cold", "warm"].includes(kernels[0].caches) ? `${kernels[0].caches}: ` : "";
+	const head = ["kernel", "calls", "threads", "a call", "Gflop/s", "flop", "loaded and stored", `${caches}from memory`, `${caches}to memory`];
 	const cells = kernel => {
 		const call = kernel.per_call;
 		if (!call)

@@ -27,6 +27,8 @@ static void put_call(struct json_writer *out, const struct profile_kernel_sum *s
 
 void report_json_kernels(struct json_writer *out, const char *key, const struct profile *profile)
 {
+	const char *fact = profile_get_fact(profile, "traffic_caches");
+	const char *caches = fact ? fact : "as-is";
 	put_array(out, key);
 	for (size_t i = 0; i < profile->n_kernel_sums; i++) {
 		const struct profile_kernel_sum *sum = &profile->kernel_sums[i];
@@ -40,6 +42,7 @@ void report_json_kernels(struct json_writer *out, const char *key, const struct 
 		put_count(out, "store_bytes", sum->store_bytes);
 		put_count(out, "instructions", sum->instructions);
 		put_bytes(out, sum, 1);
+		put_text(out, "caches", sum->traced ? caches : NULL);
 		put_real(out, "time_s", sum->samples ? (double)sum->calls_ns * 1e-9 : NAN);
 		put_real(out, "time_halfwidth_s", sum->samples ? sum->halfwidth_s : NAN);
 		put_real(out, "cpu_time_s", (double)sum->running_ns * 1e-9);

@@ -100,6 +100,28 @@ static double share_of_accesses(const struct model *model, double n)
 	return all > 0 ? n / all : 0;
 }
 
+/* What calls of kernels have found, where that was not what was there. */
+static void note_caches(const struct profile *profile, FILE *notes)
+{
+	const double cut = profile_number_fact(profile, "traffic_warm_cut", 0);
+	if (profile_fact_is(profile, "traffic_caches", "cold"))
+		note(notes, "the simulated caches were emptied at each call of a kernel "
+			    "(--caches=cold): what moves is that of cold caches; times are those "
+			    "of caches as they were");
+	if (profile_fact_is(profile, "traffic_caches", "warm"))
+		note(notes,
+		     "the simulated caches had at each call of a kernel what the same call leaves "
+		     "there (--caches=warm): what moves is that of a second call; times are those "
+		     "of caches as they were");
+	if (cut > 0)
+		note(notes,
+		     "%.0f calls of kernels were too long to be looked ahead to their end: their "
+		     "caches were warm with what they use at first, and they may have moved more "
+		     "or "
+		     "less, at the most what the caches hold",
+		     cut);
+}
+
 static void note_doubts(const struct report_view *view, FILE *notes)
 {
 	const struct profile *profile = view->profile;
@@ -108,10 +130,7 @@ static void note_doubts(const struct report_view *view, FILE *notes)
 	const double share = share_of_accesses(view->model, untraced);
 	const char *windows = profile_get_fact(profile, "traffic_windows");
 	const char *shared = profile_get_fact(profile, "traffic_shared");
-	if (profile_fact_is(profile, "traffic_caches", "cold"))
-		note(notes, "the simulated caches were emptied at each call of a kernel "
-			    "(--caches=cold): what moves is that of cold caches; times are those "
-			    "of caches as they were");
+	note_caches(profile, notes);
 	if (halved)
 		note(notes, "%s", halved);
 	if (windows)

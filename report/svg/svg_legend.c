@@ -202,6 +202,15 @@ void svg_legend(const struct picture *p)
 	legend_unplaced(p, &y);
 }
 
+static const char *traced_words(const struct profile *profile)
+{
+	if (profile_fact_is(profile, "traffic_caches", "cold"))
+		return "memory traffic traced, caches simulated, cold at each call";
+	if (profile_fact_is(profile, "traffic_caches", "warm"))
+		return "memory traffic traced, caches simulated, warm at each call";
+	return "memory traffic traced, caches simulated";
+}
+
 /* What ran and how long, or the machine. */
 static void head_text(const struct picture *p)
 {
@@ -226,10 +235,9 @@ static void head_text(const struct picture *p)
 		svg_text(p, LEFT, 48, "fill=\"#666666\"", "%s s, %d thread%s; %s",
 			 text_number(number, profile_number_fact(profile, "wall_s", NAN)), threads,
 			 threads == 1 ? "" : "s",
-			 p->level && p->view->model->traced
-				 ? "memory traffic traced, caches simulated"
-			 : p->level ? "memory traffic by the PMU"
-				    : "a level with ~ is inferred");
+			 p->level && p->view->model->traced ? traced_words(profile)
+			 : p->level                         ? "memory traffic by the PMU"
+							    : "a level with ~ is inferred");
 	free(title);
 	free(brief);
 	free(family);

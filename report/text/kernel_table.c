@@ -39,7 +39,9 @@ static void put_row(const struct profile *profile, const struct profile_kernel_s
 
 struct rf_error *report_kernels(const struct report_view *view, FILE *stream)
 {
-	const bool cold = profile_fact_is(view->profile, "traffic_caches", "cold");
+	const char *caches = profile_get_fact(view->profile, "traffic_caches");
+	char read[64];
+	snprintf(read, sizeof(read), "%s%sread/call", caches ? caches : "", caches ? " " : "");
 	const struct text_column columns[N_COLUMNS] = {
 		[NAME] = {"kernel", false},
 		[CALLS] = {"calls", true},
@@ -49,8 +51,8 @@ struct rf_error *report_kernels(const struct report_view *view, FILE *stream)
 		[SPEED] = {"Gflop/s", true},
 		[FLOP] = {"flop/call", true},
 		[LOADED] = {"LS/call", true, 2},
-		[READ] = {cold ? "cold read/call" : "read/call", true},
-		[WRITTEN] = {cold ? "written" : "written/call", true}};
+		[READ] = {read, true},
+		[WRITTEN] = {caches ? "written" : "written/call", true}};
 	const struct profile *profile = view->profile;
 	if (!profile->n_kernel_sums)
 		return NULL;

@@ -31,7 +31,7 @@ def program_of(t, seed, program):
     return t.program(path, ("-O2", "-w"), ("-pthread",))
 
 
-@pytest.mark.parametrize("options", [COUNTED, (), ("--once",)], ids=["counted", "traced", "once"])
+@pytest.mark.parametrize("options", [COUNTED, (), ("--once",), ("--caches=warm",)], ids=["counted", "traced", "once", "warm"])
 @pytest.mark.parametrize("first", [1, 1000, 2000, pytest.param(3000, marks=pytest.mark.slow)])
 def test_random_calls(t, first, options):
     """Calls and flop, to the last one."""

@@ -250,8 +250,6 @@
 /* put there by the tracer: address: whose the accesses are from now on, the row of a thread or the
  * number of a share (profile/profile_kernels.h) */
 #define ALLOCATION_SHARE 8
-/* put there by the tracer: all caches are empty from now on */
-#define ALLOCATION_EMPTY 9
 
 /* What the gate is told of an allocator, above the function's number. */
 #define ALLOCATION_TWO 0x100 /* so many arguments are recorded */

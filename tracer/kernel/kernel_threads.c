@@ -243,13 +243,13 @@ static void find_stack(const struct kernel_threads *threads, struct kernel_threa
 	}
 }
 
-void kernel_threads_enter(struct kernel_threads *threads, int slot, uint32_t kernel, uint64_t sp,
+bool kernel_threads_enter(struct kernel_threads *threads, int slot, uint32_t kernel, uint64_t sp,
 			  struct kernel_counters counters)
 {
 	struct kernel_thread *thread = &threads->of[slot];
 	kernel_threads_look(threads, slot, sp, false, counters);
 	if (!thread->is_there || thread->works_for || kernel >= threads->profile->n_kernels)
-		return;
+		return false;
 	find_stack(threads, thread, sp);
 	thread->own = kernel + 1;
 	thread->sp = sp;
@@ -257,6 +257,12 @@ void kernel_threads_enter(struct kernel_threads *threads, int slot, uint32_t ker
 	work_for(threads, slot, thread->own, &counters);
 	tell(threads, slot);
 	tell_others(threads, slot);
+	return true;
+}
+
+bool kernel_threads_calls(const struct kernel_threads *threads, int slot)
+{
+	return threads->of[slot].own;
 }
 
 uint32_t kernel_threads_row(const struct kernel_threads *threads, int slot)

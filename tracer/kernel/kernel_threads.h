@@ -38,13 +38,16 @@ struct kernel_counters {
  * slot of the thread that has started it, or 0. */
 void kernel_threads_begin(struct kernel_threads *threads, int slot, int starter, uint32_t thread,
 			  struct kernel_counters counters);
-/* The slot's thread waits at the beginning of a kernel's function, with that stack pointer. */
-void kernel_threads_enter(struct kernel_threads *threads, int slot, uint32_t kernel, uint64_t sp,
+/* The slot's thread waits at the beginning of a kernel's function, with that stack pointer.  True:
+ * that is a call; false: it works for a kernel already. */
+bool kernel_threads_enter(struct kernel_threads *threads, int slot, uint32_t kernel, uint64_t sp,
 			  struct kernel_counters counters);
 /* It waits before an instruction that may lead out of its kernel: a return, or a jump or call to
  * wherever. */
 void kernel_threads_look(struct kernel_threads *threads, int slot, uint64_t sp, bool returns,
 			 struct kernel_counters counters);
+/* Whether it is in a call of its own. */
+bool kernel_threads_calls(const struct kernel_threads *threads, int slot);
 /* Where its work is counted now: its row, or the number of a share (profile_kernels.h). */
 uint32_t kernel_threads_row(const struct kernel_threads *threads, int slot);
 

@@ -149,17 +149,23 @@ static void answer_kernel(struct target *target, int index, uint32_t type, uint6
 	const struct kernel_counters counters = target_counters(target);
 	if (!target->kernels)
 		return;
+	struct drain_source *source = target->sources[index];
 	const uint32_t before = kernel_threads_row(target->kernels, index);
+	const bool called = kernel_threads_calls(target->kernels, index);
+	bool enters = false;
 	if (type == REQ_KERNEL_ENTER)
-		kernel_threads_enter(target->kernels, index, (uint32_t)argument, sp, counters);
+		enters = kernel_threads_enter(target->kernels, index, (uint32_t)argument, sp,
+					      counters);
 	else
 		kernel_threads_look(target->kernels, index, sp, type == REQ_KERNEL_RETURN,
 				    counters);
 	const uint32_t now = kernel_threads_row(target->kernels, index);
-	if (now != before && type == REQ_KERNEL_ENTER)
-		drain_enter_kernel(target->drain, target->sources[index], now);
-	else if (now != before)
-		drain_set_share(target->drain, target->sources[index], now);
+	if (called && (enters || !kernel_threads_calls(target->kernels, index)))
+		drain_leave_kernel(target->drain, source, now);
+	if (enters)
+		drain_enter_kernel(target->drain, source, now);
+	else if (now != before && !called)
+		drain_set_share(target->drain, source, now);
 }
 
 /* ---- all requests ---- */

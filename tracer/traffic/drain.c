@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "cache/geometry_machine.h"
 #include "tracer/branches/branch_watch.h"
+#include "tracer/kernel/held_calls.h"
 #include "tracer/process/allocators.h"
 #include "tracer/traffic/executions.h"
 #include "tracer/traffic/records.h"
@@ -18,6 +19,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 #include <x86intrin.h>
 
 /* Between looks when there is nothing to do: at first, and after a while. */
@@ -26,6 +28,12 @@
 #define MAX_CORES 1024
 /* They take some 2 KB each. */
 #define MANY_ACCOUNTS 200000
+
+/* Of the memory of the machine, what may hold the records of calls that have not ended, and at
+ * most.
+ */
+#define HELD_PART 8
+#define HELD_MOST (2ull << 30)
 
 /* A thread that has been without a burst for so long is asked for one: soon after it has come to
  * new code, and then in times that double, up to a part of the time that it has run: so what takes
@@ -42,6 +50,7 @@ struct drain_source {
 	uint64_t wait_ns;  /* until the next one */
 	bool is_unchecked; /* its thread runs without checks */
 	bool by_chance;    /* all windows since executions were counted last have begun so */
+	bool calls;        /* its thread is in a call of a kernel */
 	struct record_reader reader;
 	struct watched_thread branches;
 };
@@ -52,7 +61,8 @@ struct drain {
 	pthread_mutex_t lock; /* of all that follows */
 	struct simulation simulation;
 	struct branch_watch branches;
-	bool cold; /* caches are emptied when kernels are called */
+	enum caches_at_calls at_calls;
+	struct held_calls held; /* with CACHES_WARM */
 	struct drain_source **sources;
 	size_t n_sources, cap_sources;
 	uint8_t core_used[MAX_CORES];
@@ -61,6 +71,77 @@ struct drain {
 	pthread_t thread;
 	bool runs, stop;
 };
+
+/* ---- calls of kernels that are held until they have ended ---- */
+
+/* What a source has left when its thread runs no more. */
+static void end_source(struct drain *drain, struct drain_source *source, uint64_t stamp)
+{
+	drain->account.n_records += source->reader.n_records;
+	drain->account.n_unknown += source->reader.n_unknown;
+	record_reader_deinit(&source->reader);
+	sharing_thread_ends(drain->simulation.sharing, source->reader.thread, stamp);
+	free(source);
+}
+
+/* The caches get what all threads use for kernels from the beginning of a call, that event, until
+ * it ends. */
+static void warm_up(struct drain *drain, size_t enter)
+{
+	const struct held_event *events = drain->held.events;
+	const size_t end = held_calls_end(&drain->held, enter);
+	simulation_look_ahead(&drain->simulation);
+	for (size_t i = enter; i < end; i++)
+		if (events[i].kind == HELD_RECORDS)
+			record_reader_look_ahead(&((struct drain_source *)events[i].thread)->reader,
+						 events[i].records, events[i].n);
+	simulation_look_back(&drain->simulation);
+	for (size_t i = enter; i < end; i++)
+		if (events[i].kind == HELD_RECORDS)
+			record_reader_look_back(&((struct drain_source *)events[i].thread)->reader);
+}
+
+/* Simulates what was held.  Calls that have not ended are warm as far as they are known. */
+static void take_held(struct drain *drain)
+{
+	for (size_t i = 0; i < drain->held.n_events; i++) {
+		const struct held_event *event = &drain->held.events[i];
+		struct drain_source *source = event->thread;
+		if (event->kind == HELD_ENTER)
+			warm_up(drain, i);
+		else if (event->kind == HELD_RECORDS)
+			record_reader_take(&source->reader, event->records, event->n,
+					   event->is_burst, event->stamp);
+		else if (event->kind == HELD_END)
+			end_source(drain, source, event->stamp);
+	}
+	held_calls_clear(&drain->held);
+	for (size_t i = 0; i < drain->n_sources; i++)
+		drain->sources[i]->calls = false;
+}
+
+/* What cannot be held is not: false. */
+static bool hold(struct drain *drain, const struct held_event *event)
+{
+	if (event->kind != HELD_ENTER && !drain->held.n_open)
+		return false;
+	if (held_calls_add(&drain->held, event, sizeof(struct trace_record)))
+		return true;
+	take_held(drain);
+	return event->kind == HELD_ENTER &&
+	       held_calls_add(&drain->held, event, sizeof(struct trace_record));
+}
+
+/* Records of a source, in the order of time. */
+static void take(struct drain *drain, struct drain_source *source,
+		 const struct trace_record *records, size_t n, bool is_burst, uint64_t stamp)
+{
+	/* nobody writes through this pointer */
+	const struct held_event event = {HELD_RECORDS, source, (void *)(uintptr_t)records, n,
+					 is_burst,     stamp};
+	if (n && !hold(drain, &event))
+		record_reader_take(&source->reader, records, n, is_burst, stamp);
+}
 
 /* ---- chunks ---- */
 
@@ -86,26 +167,27 @@ static void set_classes(struct drain *drain)
 				       class_stages_now(&drain->simulation.stages));
 }
 
-/* Takes the first chunk that waits; false: there is none. */
-static bool take_chunk(struct drain *drain)
+/* Takes the first chunk that waits, if it was handed over before a time; false: there is none. */
+static bool take_chunk(struct drain *drain, uint64_t before)
 {
 	uint64_t stamp;
 	struct drain_source *source = earliest(drain, &stamp);
 	size_t n;
-	if (!source)
+	if (!source || stamp >= before)
 		return false;
-	if (class_stages_advance(&drain->simulation.stages, trace_ring_is_full(&source->ring)))
+	if (!drain->held.n_open &&
+	    class_stages_advance(&drain->simulation.stages, trace_ring_is_full(&source->ring)))
 		set_classes(drain);
 	const struct trace_record *records = trace_ring_chunk(&source->ring, &n);
 	const bool is_burst = trace_ring_is_burst(&source->ring);
-	record_reader_take(&source->reader, records, n, is_burst, stamp);
+	take(drain, source, records, n, is_burst, stamp);
 	trace_ring_release(&source->ring);
 	if (is_burst) {
 		source->burst_ns = clock_now_ns();
 		if (source->reader.new_code)
 			source->wait_ns = BURST_NS;
 		source->reader.new_code = false;
-		if (simulation_add_classes(&drain->simulation))
+		if (!drain->held.n_open && simulation_add_classes(&drain->simulation))
 			set_classes(drain);
 	}
 	return true;
@@ -142,10 +224,9 @@ static void take_rest(struct drain *drain, struct drain_source *source)
 	uint64_t stamp;
 	size_t n;
 	while (trace_ring_pending(&source->ring, &stamp))
-		take_chunk(drain);
+		take_chunk(drain, UINT64_MAX);
 	const struct trace_record *records = trace_ring_rest(&source->ring, &n);
-	record_reader_take(&source->reader, records, n, trace_ring_is_burst(&source->ring),
-			   __rdtsc());
+	take(drain, source, records, n, trace_ring_is_burst(&source->ring), __rdtsc());
 }
 
 static void *run(void *argument)
@@ -154,7 +235,7 @@ static void *run(void *argument)
 	long idle = IDLE_NS;
 	pthread_mutex_lock(&drain->lock);
 	while (!drain->stop) {
-		const bool any = take_chunk(drain);
+		const bool any = take_chunk(drain, UINT64_MAX);
 		ask_bursts(drain);
 		look_at_branches(drain);
 		pthread_mutex_unlock(&drain->lock);
@@ -257,32 +338,90 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 	return source;
 }
 
+static void add_record(struct drain *drain, struct drain_source *source,
+		       const struct trace_record *record)
+{
+	if (trace_ring_add(&source->ring, record))
+		return;
+	take_rest(drain, source);
+	trace_ring_rewind(&source->ring);
+	(void)trace_ring_add(&source->ring, record);
+}
+
 void drain_add_records(struct drain *drain, struct drain_source *source,
 		       const struct trace_record *records, size_t n)
 {
 	pthread_mutex_lock(&drain->lock);
 	for (size_t i = 0; i < n; i++)
-		if (!trace_ring_add(&source->ring, &records[i])) {
-			take_rest(drain, source);
-			trace_ring_rewind(&source->ring);
-			(void)trace_ring_add(&source->ring, &records[i]);
-		}
+		add_record(drain, source, &records[i]);
 	pthread_mutex_unlock(&drain->lock);
+}
+
+static void set_share(struct drain *drain, struct drain_source *source, uint32_t row)
+{
+	add_record(drain, source,
+		   &(struct trace_record){row, ALLOCATION_RECORD(ALLOCATION_SHARE), 0});
 }
 
 void drain_set_share(struct drain *drain, struct drain_source *source, uint32_t row)
 {
-	const struct trace_record share = {row, ALLOCATION_RECORD(ALLOCATION_SHARE), 0};
-	if (source)
-		drain_add_records(drain, source, &share, 1);
+	if (!source)
+		return;
+	pthread_mutex_lock(&drain->lock);
+	set_share(drain, source, row);
+	pthread_mutex_unlock(&drain->lock);
+}
+
+/* Takes all that threads have recorded until now; that of one of them waits. */
+static void take_until_now(struct drain *drain)
+{
+	const uint64_t now = __rdtsc();
+	while (take_chunk(drain, now))
+		;
+	for (size_t i = 0; i < drain->n_sources; i++) {
+		struct drain_source *source = drain->sources[i];
+		size_t n;
+		const struct trace_record *records = trace_ring_latest(&source->ring, &n);
+		if (n)
+			take(drain, source, records, n, trace_ring_is_burst(&source->ring),
+			     __rdtsc());
+	}
 }
 
 void drain_enter_kernel(struct drain *drain, struct drain_source *source, uint32_t row)
 {
-	const struct trace_record empty = {0, ALLOCATION_RECORD(ALLOCATION_EMPTY), 0};
-	drain_set_share(drain, source, row);
-	if (source && drain->cold)
-		drain_add_records(drain, source, &empty, 1);
+	if (!source)
+		return;
+	const struct held_event enter = {.kind = HELD_ENTER, .thread = source, .stamp = __rdtsc()};
+	pthread_mutex_lock(&drain->lock);
+	if (drain->at_calls != CACHES_AS_IS)
+		take_until_now(drain);
+	if (drain->at_calls == CACHES_COLD)
+		simulation_empty(&drain->simulation);
+	if (drain->at_calls == CACHES_WARM)
+		source->calls = hold(drain, &enter);
+	set_share(drain, source, row);
+	pthread_mutex_unlock(&drain->lock);
+}
+
+static void end_call(struct drain *drain, struct drain_source *source)
+{
+	const struct held_event leave = {.kind = HELD_LEAVE, .thread = source, .stamp = __rdtsc()};
+	if (source->calls && hold(drain, &leave) && !drain->held.n_open)
+		take_held(drain);
+	source->calls = false;
+}
+
+void drain_leave_kernel(struct drain *drain, struct drain_source *source, uint32_t row)
+{
+	if (!source)
+		return;
+	pthread_mutex_lock(&drain->lock);
+	if (drain->at_calls != CACHES_AS_IS)
+		take_until_now(drain); /* before what others do behind it */
+	end_call(drain, source);
+	set_share(drain, source, row);
+	pthread_mutex_unlock(&drain->lock);
 }
 
 void drain_end_window(struct drain *drain, struct drain_source *source,
@@ -292,6 +431,7 @@ void drain_end_window(struct drain *drain, struct drain_source *source,
 		return;
 	pthread_mutex_lock(&drain->lock);
 	take_rest(drain, source);
+	take_held(drain); /* what counts of windows is of what has been taken */
 	trace_ring_rewind(&source->ring);
 	branch_watch_pause(&drain->branches, &source->branches);
 	for (size_t i = 0; i < n; i++) {
@@ -328,20 +468,33 @@ void drain_remove_thread(struct drain *drain, struct drain_source *source)
 		return;
 	pthread_mutex_lock(&drain->lock);
 	take_rest(drain, source);
-	drain->account.n_records += source->reader.n_records;
-	drain->account.n_unknown += source->reader.n_unknown;
-	record_reader_deinit(&source->reader);
+	end_call(drain, source);
 	branch_watch_end(&drain->branches, &source->branches);
 	drain->core_used[source->core] = 0;
-	sharing_thread_ends(drain->simulation.sharing, source->reader.thread, __rdtsc());
-	for (size_t i = 0; i < drain->n_sources; i++)
+	bool is_last = true; /* of those that run the same code, of which nobody knows soon */
+	for (size_t i = 0; i < drain->n_sources; i++) {
 		if (drain->sources[i] == source)
-			drain->sources[i] = drain->sources[--drain->n_sources];
+			drain->sources[i--] = drain->sources[--drain->n_sources];
+		else
+			is_last &= drain->sources[i]->reader.config != source->reader.config;
+	}
+	const struct held_event end = {.kind = HELD_END, .thread = source, .stamp = __rdtsc()};
+	if (is_last)
+		take_held(drain);
+	if (!hold(drain, &end))
+		end_source(drain, source, end.stamp);
 	pthread_mutex_unlock(&drain->lock);
-	free(source);
 }
 
 /* ---- the whole ---- */
+
+static uint64_t held_most(void)
+{
+	const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	const uint64_t part = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / HELD_PART
+						    : HELD_MOST / HELD_PART;
+	return part < HELD_MOST ? part : HELD_MOST;
+}
 
 struct rf_error *drain_create(const struct traffic_options *options, struct profile *profile,
 			      struct drain **out)
@@ -362,7 +515,8 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 	if (!drain)
 		return rf_error_no_memory();
 	drain->profile = profile;
-	drain->cold = options->caches_at_calls == CACHES_COLD;
+	drain->at_calls = options->caches_at_calls;
+	held_calls_init(&drain->held, held_most());
 	pthread_mutex_init(&drain->lock, NULL);
 	error = simulation_init(&drain->simulation, &geometry, options);
 	drain->allocators = error ? NULL : allocators_in_files(options->kept);
@@ -373,8 +527,9 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 		return error;
 	}
 	traffic_save_geometry(profile, &geometry);
-	if (drain->cold)
-		profile_set_fact(profile, "traffic_caches", "cold");
+	if (drain->at_calls != CACHES_AS_IS)
+		profile_set_fact(profile, "traffic_caches", "%s",
+				 rf_word_of(caches_at_calls_words, drain->at_calls));
 	*out = drain;
 	return NULL;
 }
@@ -393,10 +548,13 @@ void drain_finish(struct drain *drain)
 	pthread_mutex_unlock(&drain->lock);
 	if (drain->runs)
 		pthread_join(drain->thread, NULL);
-	assert(!drain->n_sources);
+	assert(!drain->n_sources && !drain->held.n_events);
 	hierarchy_finish(drain->simulation.hierarchy);
 	named_functions_note_unread(drain->allocators, drain->profile);
 	traffic_save(&drain->simulation, &drain->account, &drain->shared, drain->profile);
+	if (drain->held.n_cut)
+		profile_set_fact(drain->profile, "traffic_warm_cut", "%llu",
+				 (unsigned long long)drain->held.n_cut);
 	rf_error_destroy(branch_watch_save(&drain->branches, drain->profile));
 }
 
@@ -406,6 +564,7 @@ void drain_destroy(struct drain *drain)
 		return;
 	simulation_deinit(&drain->simulation);
 	branch_watch_deinit(&drain->branches);
+	held_calls_deinit(&drain->held);
 	pthread_mutex_destroy(&drain->lock);
 	named_functions_destroy(drain->allocators);
 	free(drain->sources);

@@ -47,9 +47,13 @@ void drain_add_records(struct drain *drain, struct drain_source *source,
 /* What its thread, which waits in the gate between two blocks or has not run, accesses from now on
  * is of that row: its own, or a share (profile_kernels.h). */
 void drain_set_share(struct drain *drain, struct drain_source *source, uint32_t row);
-/* The same where its thread calls a kernel and works for none yet: where caches are asked to be
- * cold they are empty from here on, for all threads. */
+/* The same where its thread calls a kernel and works for none yet.  Where caches are asked to be
+ * cold they are empty from here on, for all threads.  Where they are to be warm, they have what all
+ * threads use for kernels from here until drain_leave_kernel: what is recorded meanwhile is held
+ * until then. */
 void drain_enter_kernel(struct drain *drain, struct drain_source *source, uint32_t row);
+/* The same where that call has ended. */
+void drain_leave_kernel(struct drain *drain, struct drain_source *source, uint32_t row);
 /* Executions of a thread's instructions while it counted for a row, by their numbers, with checks,
  * since it began. */
 struct drain_executions {
@@ -65,7 +69,7 @@ void drain_end_window(struct drain *drain, struct drain_source *source,
  * accounts_end_window. */
 void drain_begin_window(struct drain *drain, struct drain_source *source, uint32_t number,
 			bool by_chance);
-/* Its thread runs no more: all that it has recorded is simulated when this returns. */
+/* Its thread runs no more: all that it has recorded is simulated when this returns, or held. */
 void drain_remove_thread(struct drain *drain, struct drain_source *source);
 
 /* Ends the simulation; the counts become rows of the profile, which nobody else uses meanwhile. */

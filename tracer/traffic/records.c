@@ -359,22 +359,28 @@ static void take_share(struct record_reader *reader, uint32_t row)
 	*other = before;
 }
 
-static void take_record(struct record_reader *reader, const struct trace_record *record)
+/* False: it is none of an instruction that is known. */
+static bool take_accesses(struct record_reader *reader, const struct trace_record *record)
 {
 	const uint32_t number = record->word & ((1u << TRACE_GROUP_BITS) - 1);
 	const struct trace_group *group = trace_config_group(reader->config, number);
+	if (!group || group->form == TRACE_TRANSFER)
+		return false;
+	if (!take_simple(reader, record, group) && !take_lines(reader, record, number, group))
+		take_operands(reader, record, group);
+	return true;
+}
+
+static void take_record(struct record_reader *reader, const struct trace_record *record)
+{
 	if (record->word == ALLOCATION_RECORD(ALLOCATION_GAP))
 		simulation_gap(reader->simulation, record->address);
 	else if (record->word == ALLOCATION_RECORD(ALLOCATION_SHARE))
 		take_share(reader, (uint32_t)record->address);
-	else if (record->word == ALLOCATION_RECORD(ALLOCATION_EMPTY))
-		simulation_empty(reader->simulation);
 	else if (is_allocation_record(record))
 		take_allocation(reader, record);
-	else if (!group || group->form == TRACE_TRANSFER)
+	else if (!take_accesses(reader, record))
 		reader->n_unknown++;
-	else if (!take_simple(reader, record, group) && !take_lines(reader, record, number, group))
-		take_operands(reader, record, group);
 }
 
 static void begin_burst(struct record_reader *reader)
@@ -410,4 +416,32 @@ void record_reader_take(struct record_reader *reader, const struct trace_record 
 	for (; i < n && !is_end_of_chunk(&records[i]); i++)
 		take_record(reader, &records[i]);
 	reader->n_records += i;
+}
+
+/* ---- records that will be taken ---- */
+
+void record_reader_look_ahead(struct record_reader *reader, const struct trace_record *records,
+			      size_t n)
+{
+	struct reader_before *before = &reader->before;
+	if (!before->is_kept)
+		*before = (struct reader_before){true, reader->in_burst, reader->row,
+						 reader->expansion};
+	reader->in_burst = false;
+	simulation_run(reader->simulation, &reader->filter);
+	for (size_t i = 0; i < n && !is_end_of_chunk(&records[i]); i++)
+		if (records[i].word == ALLOCATION_RECORD(ALLOCATION_SHARE))
+			take_share(reader, (uint32_t)records[i].address);
+		else if (!is_allocation_record(&records[i]) && reader->row != reader->thread)
+			(void)take_accesses(reader, &records[i]);
+}
+
+void record_reader_look_back(struct record_reader *reader)
+{
+	if (!reader->before.is_kept)
+		return;
+	take_share(reader, reader->before.row);
+	reader->in_burst = reader->before.in_burst;
+	reader->expansion = reader->before.expansion;
+	reader->before.is_kept = false;
 }

@@ -7,6 +7,13 @@
 #include "tracer/traffic/trace_expand.h"
 #include "tracer/traffic/trace_ring.h"
 
+/* What a reader was at before it looked ahead. */
+struct reader_before {
+	bool is_kept, in_burst;
+	uint32_t row;
+	struct trace_expansion expansion;
+};
+
 struct record_reader {
 	uint32_t thread; /* its row */
 	struct simulation *simulation;
@@ -36,6 +43,7 @@ struct record_reader {
 	bool shares;   /* its accesses are its own in all accounts (struct reader_thread) */
 	struct sharing_chunk chunk;    /* the one at hand */
 	uint64_t n_records, n_unknown; /* taken, and of no instruction that is known */
+	struct reader_before before;
 };
 
 /* Its row in the profile, and the one that its traffic is told of (drain.h). */
@@ -59,3 +67,10 @@ struct thread_accounts *record_reader_accounts(struct record_reader *reader, uin
  * behind the stamp of the call before. */
 void record_reader_take(struct record_reader *reader, const struct trace_record *records, size_t n,
 			bool is_burst, uint64_t stamp);
+
+/* Lets the caches have what records that will be taken later access while the thread works for a
+ * kernel; the simulation looks ahead (struct simulation). */
+void record_reader_look_ahead(struct record_reader *reader, const struct trace_record *records,
+			      size_t n);
+/* The reader is where it was before it looked ahead. */
+void record_reader_look_back(struct record_reader *reader);

@@ -70,10 +70,32 @@ static void note_touch(struct simulation *simulation, enum traffic event, uint32
 	}
 }
 
+/* Of the future nothing counts, but lines that it uses are no new ones when they are used then:
+ * what larger and smaller caches would have of them is known, and whether they miss for conflicts.
+ */
+static void note_future(struct simulation *simulation, enum traffic event, uint32_t who,
+			uint64_t line)
+{
+	const int n_levels = simulation->geometry.n_levels;
+	const unsigned class = line % CACHE_CLASSES;
+	const bool is_write = event == TRAFFIC_MEM_WRITE_BACK;
+	if (event >= TRAFFIC_L2_READ_OPEN)
+		return;
+	if (class_stages_few(&simulation->stages) >> class & 1 && conflicts_hear(n_levels, event) &&
+	    !is_write)
+		(void)conflicts_event(simulation->conflicts, n_levels, event, who, line);
+	if (class_stages_kept(&simulation->stages) >> class & 1)
+		working_set_future(simulation->working_set, n_levels, event, line);
+}
+
 static void note(void *context, enum traffic event, uint32_t who, uint64_t line)
 {
 	struct simulation *simulation = context;
 	const unsigned class = line % CACHE_CLASSES;
+	if (simulation->looks_ahead) {
+		note_future(simulation, event, who, line);
+		return;
+	}
 	if (event >= TRAFFIC_L2_READ_OPEN) {
 		accounts_count(simulation->accounts, who, event, line, false);
 		return;
@@ -121,6 +143,19 @@ void simulation_empty(struct simulation *simulation)
 	hierarchy_empty(simulation->hierarchy);
 	working_set_empty(simulation->working_set);
 	conflicts_empty(simulation->conflicts);
+}
+
+void simulation_look_ahead(struct simulation *simulation)
+{
+	simulation_empty(simulation);
+	simulation->looks_ahead = true;
+}
+
+void simulation_look_back(struct simulation *simulation)
+{
+	simulation_run(simulation, NULL);
+	hierarchy_finish(simulation->hierarchy);
+	simulation->looks_ahead = false;
 }
 
 bool simulation_add_classes(struct simulation *simulation)

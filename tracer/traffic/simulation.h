@@ -79,6 +79,8 @@ struct simulation {
 	size_t n_spaces, cap_spaces;
 	struct access_filter *running; /* of the core that accessed something last; or NULL */
 	uint64_t at_line, at_address;  /* of the access that was taken last */
+	/* Accesses are those of the future: they move lines, but nothing of that is counted. */
+	bool looks_ahead;
 };
 
 /* Errors: memory is short; simulation_deinit frees what there is in that case, too. */
@@ -108,6 +110,13 @@ void simulation_gap(struct simulation *simulation, uint64_t window);
  * neither a conflict nor one of capacity. */
 void simulation_empty(struct simulation *simulation);
 
+/* Empties all caches as simulation_empty does.  The accesses that follow are those of the future:
+ * the caches get what they use, and nothing is counted. */
+void simulation_look_ahead(struct simulation *simulation);
+/* Accesses are those of the present again: the caches keep what they have, and nothing of it is
+ * changed. */
+void simulation_look_back(struct simulation *simulation);
+
 /* The core of that filter goes on, or, when NULL, none: what another one has put off is done. */
 void simulation_run(struct simulation *simulation, struct access_filter *filter);
 
@@ -131,6 +140,6 @@ static inline void simulation_access(struct simulation *simulation, const struct
 				     access->n, access->who);
 	if (access->later)
 		access_filter_rest(access->filter, access->line, access->later);
-	if (access->touched)
+	if (access->touched && !simulation->looks_ahead)
 		strides_touched(simulation->strides, access->line, access->touched);
 }

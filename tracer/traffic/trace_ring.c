@@ -2,6 +2,7 @@
  * tells the thread what to record. */
 #include "tracer/traffic/trace_ring.h"
 
+#include <assert.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -25,6 +26,11 @@ static size_t chunk_offset(uint32_t chunk)
 	return SLOT_RING + (size_t)(chunk % TRACE_CHUNKS) * TRACE_CHUNK;
 }
 
+static const struct trace_record *first_record(const struct trace_ring *ring, uint32_t chunk)
+{
+	return (const struct trace_record *)(ring->slot + chunk_offset(chunk) + CHUNK_HEADER);
+}
+
 static void clear_windows(const struct trace_ring *ring)
 {
 	for (unsigned k = 0; k < CACHE_CLASSES; k++) {
@@ -38,7 +44,7 @@ static void clear_windows(const struct trace_ring *ring)
 void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes,
 		     const struct line_sample *full, unsigned keep, uint32_t set_bits)
 {
-	*ring = (struct trace_ring){slot, address, 0};
+	*ring = (struct trace_ring){slot, address, 0, 0};
 	trace_config_masks(UINT64_MAX,
 			   word64(ring, G_TRACE_MASKS)); /* the first chunk is a burst */
 	*word64(ring, G_TRACE_CLASSES) = UINT64_MAX;
@@ -94,13 +100,14 @@ bool trace_ring_pending(const struct trace_ring *ring, uint64_t *stamp)
 
 const struct trace_record *trace_ring_chunk(const struct trace_ring *ring, size_t *n)
 {
-	*n = CHUNK_RECORDS;
-	return (const struct trace_record *)(ring->slot + chunk_offset(ring->taken) + CHUNK_HEADER);
+	*n = CHUNK_RECORDS - ring->seen;
+	return first_record(ring, ring->taken) + ring->seen;
 }
 
 void trace_ring_release(struct trace_ring *ring)
 {
 	uint32_t *drained = word32(ring, G_TRACE_DRAINED);
+	ring->seen = 0;
 	__atomic_store_n(drained, ++ring->taken, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(word32(ring, G_TRACE_WAITS), __ATOMIC_SEQ_CST))
 		syscall(SYS_futex, drained, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -111,7 +118,8 @@ void trace_ring_release(struct trace_ring *ring)
 static size_t place_in_chunk(const struct trace_ring *ring)
 {
 	const size_t first = chunk_offset(*word32(ring, G_TRACE_FILLED));
-	const uint64_t at = *word64(ring, G_TRACE_AT) - ring->address - first;
+	const uint64_t at =
+		__atomic_load_n(word64(ring, G_TRACE_AT), __ATOMIC_ACQUIRE) - ring->address - first;
 	return at >= CHUNK_HEADER && at <= TRACE_CHUNK && at % sizeof(struct trace_record) == 0 ? at
 												: 0;
 }
@@ -119,14 +127,30 @@ static size_t place_in_chunk(const struct trace_ring *ring)
 const struct trace_record *trace_ring_rest(const struct trace_ring *ring, size_t *n)
 {
 	const size_t at = place_in_chunk(ring);
-	*n = at ? (at - CHUNK_HEADER) / sizeof(struct trace_record) : 0;
-	return (const struct trace_record *)(ring->slot +
-					     chunk_offset(*word32(ring, G_TRACE_FILLED)) +
-					     CHUNK_HEADER);
+	*n = at ? (at - CHUNK_HEADER) / sizeof(struct trace_record) - ring->seen : 0;
+	return first_record(ring, *word32(ring, G_TRACE_FILLED)) + ring->seen;
+}
+
+/* A thread writes a record before it says that the next one goes behind it, and its chunk is filled
+ * no more when it is counted as full. */
+const struct trace_record *trace_ring_latest(struct trace_ring *ring, size_t *n)
+{
+	const uint32_t seen = ring->seen;
+	*n = 0;
+	if (__atomic_load_n(word32(ring, G_TRACE_FILLED), __ATOMIC_ACQUIRE) != ring->taken)
+		return NULL;
+	const size_t at = place_in_chunk(ring);
+	if (!at || __atomic_load_n(word32(ring, G_TRACE_FILLED), __ATOMIC_ACQUIRE) != ring->taken)
+		return NULL;
+	ring->seen = (uint32_t)((at - CHUNK_HEADER) / sizeof(struct trace_record));
+	assert(ring->seen >= seen);
+	*n = ring->seen - seen;
+	return first_record(ring, ring->taken) + seen;
 }
 
 void trace_ring_rewind(struct trace_ring *ring)
 {
+	ring->seen = 0;
 	*word64(ring, G_TRACE_AT) =
 		ring->address + chunk_offset(*word32(ring, G_TRACE_FILLED)) + CHUNK_HEADER;
 }

@@ -20,7 +20,8 @@ struct trace_record {
 struct trace_ring {
 	uint8_t *slot;    /* the thread's slot as mapped here */
 	uint64_t address; /* and in the target */
-	uint32_t taken;   /* chunks */
+	uint32_t taken;   /* chunks, */
+	uint32_t seen;    /* and so many records of the next one */
 };
 
 /* Whether a record was made once more, for a line that was left out: the other lines of its bytes
@@ -48,11 +49,15 @@ void trace_ring_ask_burst(struct trace_ring *ring);
 bool trace_ring_is_full(const struct trace_ring *ring);
 /* Whether a chunk has been handed over; *stamp says when. */
 bool trace_ring_pending(const struct trace_ring *ring, uint64_t *stamp);
-/* The records of that chunk. */
+/* The records of that chunk, but for those that trace_ring_latest has given. */
 const struct trace_record *trace_ring_chunk(const struct trace_ring *ring, size_t *n);
 /* It has been read: the thread may fill it again. */
 void trace_ring_release(struct trace_ring *ring);
-/* The records behind the last full chunk; the thread runs no more. */
+/* What the thread, which may run, has recorded behind the last full chunk, and has not been given
+ * yet; none while a full chunk waits. */
+const struct trace_record *trace_ring_latest(struct trace_ring *ring, size_t *n);
+/* The same, all of it, of a thread that does not run; they are given again until the ring is
+ * rewound. */
 const struct trace_record *trace_ring_rest(const struct trace_ring *ring, size_t *n);
 /* These have been read: the chunk is filled from its beginning again.  The thread is stopped
  * outside the gate. */

@@ -4,5 +4,6 @@
 const struct rf_word caches_at_calls_words[] = {
 	{"as-is", CACHES_AS_IS},
 	{"cold", CACHES_COLD},
+	{"warm", CACHES_WARM},
 	{NULL, 0},
 };

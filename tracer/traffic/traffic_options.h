@@ -23,6 +23,7 @@ struct kept_store;    /* base/kept_store.h */
 enum caches_at_calls {
 	CACHES_AS_IS, /* what was left there */
 	CACHES_COLD,  /* nothing */
+	CACHES_WARM,  /* what the same call would leave there */
 };
 
 extern const struct rf_word caches_at_calls_words[]; /* --caches= */

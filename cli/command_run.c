@@ -235,6 +235,7 @@ static struct rf_error *write_report(const struct request *request, const struct
 	struct report_options report = request->report;
 	report.saved_as = given->save || !request->save_path ? request->save_path : "";
 	const bool is_silent = (given->quiet && to_log) || request->snapshot;
+	report.progress = given->quiet || request->snapshot ? NULL : run->log.stream;
 	error = report_write(run->profile, &report, is_silent ? NULL : table.stream);
 	if (!error && request->given->open_page)
 		open_page(report.html_path, run->log.stream);

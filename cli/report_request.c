@@ -41,6 +41,7 @@ static void take(const struct options *given, struct report_options *options)
 struct rf_error *report_request(const struct options *given, struct report_options *options)
 {
 	take(given, options);
+	options->progress = given->report_quiet ? NULL : stderr;
 	if (report_stdout_files(options) + (given->to_stdout != 0) > 1)
 		return usage_error("only one thing can go to standard output",
 				   given->to_stdout ? "--stdout" : "-");

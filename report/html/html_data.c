@@ -310,7 +310,7 @@ static struct rf_error *write_functions(const struct report_view *view, struct j
 	struct rf_error *error =
 		code_init(&page.code, view, wanted)
 			?: choose_code(&page)
-			?: json_put_items(to, 2, view->n_rank, put_function, &page);
+			?: json_put_items(to, 2, view->n_rank, put_function, &page, view);
 	code_deinit(&page.code);
 	free(page.has_code);
 	free(wanted);
@@ -356,7 +356,7 @@ static struct rf_error *write_list(struct report_view *view, void *context)
 	fputs(ELEMENT_BEGIN("other"), out);
 	if (!error) {
 		begin_head(to[0], view);
-		error = json_put_items(to, 2, view->n_rank, put_other, &page);
+		error = json_put_items(to, 2, view->n_rank, put_other, &page, NULL);
 		end_head(to[0]);
 	}
 	const bool done = json_writer_destroy(to[0]);

@@ -372,7 +372,8 @@ struct rf_error *report_json(const struct report_view *view, FILE *stream)
 	put_object(out, NULL);
 	report_json_head(out, view);
 	put_array(out, "functions");
-	struct rf_error *error = json_put_items(&out, 1, view->n_rank, put_function, (void *)view);
+	struct rf_error *error =
+		json_put_items(&out, 1, view->n_rank, put_function, (void *)view, view);
 	put_end(out);
 	error = error ?: report_json_python(out, "python", view);
 	error = error ?: report_json_potentials(out, "potentials", view);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* The formats that other programs read: EXPORT_csv, … */
 #define EXPORT(name, writer, check, help) EXPORT_##name,
@@ -77,6 +78,8 @@ struct report_options {
 	const char *html_compare; /* a profile that the page compares this one with, or NULL */
 	bool redact;              /* that one is redacted, too (profile_redact) */
 	struct export_paths exports;
+	FILE *progress; /* where it is a terminal, it is told how far --json and --html are; or NULL
+			 */
 };
 
 bool report_is_stdout(const char *path); /* "-" */

@@ -1,6 +1,7 @@
 /* What every view of a report is given, and the few things that all of them do with it. */
 #include "report/rows/view.h"
 
+#include "base/progress.h"
 #include "base/text.h"
 #include "base/whole_file.h"
 #include "profile/profile_open.h"
@@ -11,6 +12,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,6 +225,7 @@ const char *report_picture_level(const struct report_view *view)
 
 /* ---- files ---- */
 
+#define MOST_TEXT 4200 /* of a line that tells the progress: a path and some words */
 #define WRITE_HINT "choose another file or make room there"
 
 static struct rf_error *write_stdout(const struct report_view *view, report_format *format)
@@ -235,6 +238,19 @@ static struct rf_error *write_stdout(const struct report_view *view, report_form
 						 "cannot write standard output");
 }
 
+/* One format, with the line of a terminal that says how far it is. */
+static struct rf_error *write_told(const struct report_view *view, report_format *format,
+				   FILE *stream, const char *path)
+{
+	struct progress progress = progress_begin(view->options ? view->options->progress : NULL);
+	struct report_view told = *view;
+	told.progress = &progress;
+	told.path = path;
+	struct rf_error *error = format(&told, stream);
+	progress_end(&progress);
+	return error;
+}
+
 struct rf_error *report_write_file(const struct report_view *view, report_format *format,
 				   const char *path)
 {
@@ -245,7 +261,16 @@ struct rf_error *report_write_file(const struct report_view *view, report_format
 	if (report_is_stdout(path))
 		return write_stdout(view, format);
 	struct rf_error *error = profile_file_spare(path) ?: whole_file_stream(&wish, &file);
-	return error ? error : whole_file_close(&file, format(view, file.stream));
+	return error ? error : whole_file_close(&file, write_told(view, format, file.stream, path));
+}
+
+void report_tell_written(const struct report_view *view, size_t done, size_t all)
+{
+	char text[MOST_TEXT];
+	if (!view->progress || !view->progress->stream || !all)
+		return;
+	snprintf(text, sizeof(text), "%zu of %zu rows of %s are written", done, all, view->path);
+	progress_show(view->progress, (double)done / (double)all, text);
 }
 
 struct rf_error *report_with_view(const struct profile *profile,

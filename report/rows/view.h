@@ -9,6 +9,7 @@
 struct account;
 struct diff;
 struct ecm_machine;
+struct progress;
 struct terminal;
 
 /* Bytes with a wider 95 % interval, relative, are marked. */
@@ -38,8 +39,10 @@ struct report_view {
 	const double *kernel_times, *wait_times, *page_faults;
 	/* The machine of time accounts; NULL: nobody asks for any, or rows are no functions. */
 	const struct ecm_machine *ecm;
-	const struct diff *diff; /* NULL, or a comparison whose B this is */
-	size_t n_top;            /* of its pairs in the picture */
+	const struct diff *diff;   /* NULL, or a comparison whose B this is */
+	size_t n_top;              /* of its pairs in the picture */
+	struct progress *progress; /* of the file that is written; NULL: of none */
+	const char *path;          /* of that file */
 };
 
 /* Calls `use` with the view of a part of a profile. */
@@ -85,6 +88,8 @@ const char *report_put_bytes(char *cell, double bytes);
 typedef struct rf_error *report_format(const struct report_view *view, FILE *stream);
 struct rf_error *report_write_file(const struct report_view *view, report_format *format,
 				   const char *path);
+/* Tells who waits for the file that `done` of `all` rows are written. */
+void report_tell_written(const struct report_view *view, size_t done, size_t all);
 /* The program as it was called: first word of the command (quotes removed), clean; to be freed. */
 char *report_program(const struct profile *profile);
 /* "AVX-512", "AVX2", … for a roof's isa, "DP", "SP" for its precision. */

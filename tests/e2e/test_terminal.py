@@ -8,10 +8,13 @@ import re
 import struct
 import subprocess
 import termios
+import threading
+import time
 import unicodedata
 
 import pytest
 
+import big_profile
 from harness import end_group, named
 
 COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
@@ -219,3 +222,40 @@ def test_progress_of_putting_ranks_together(t):
     assert re.search(rb"\r\x1b\[K\r", shown), "the line is taken away"
     result = t.rfprof("report", where)
     assert result.status == 0 and b"is read" not in result.stderr, str(result)
+
+
+@pytest.mark.parametrize("format", ["json", "html"])
+def test_progress_of_writing_large_files(t, format):
+    """Rows, and the time to go; here the one who reads the file takes his time.  Not with -q."""
+    small, large = record(t), os.path.join(t.work, "large.rfp")
+    big_profile.multiply(small, large, 3000 // big_profile.functions_of(small) + 1)
+    pipe = os.path.join(t.work, "pipe")
+    os.mkfifo(pipe)
+    for quiet in ([], ["-q"]):
+        taken = []
+        reader = threading.Thread(target=lambda: taken.append(read_late(pipe)), daemon=True)
+        reader.start()
+        shown, status = on_terminal(t, 100, "report", f"--{format}", pipe, *quiet, large)
+        reader.join(60)
+        assert status == 0 and taken and taken[0] > 1000000, shown
+        if quiet:
+            assert b"are written" not in shown, shown
+            continue
+        told = re.findall(rb"rfprof: (\d+) of (\d+) rows of (\S+) are written(, \d+ s to go)?\x1b\[K\r", shown)
+        assert told and any(to_go for *_, to_go in told), shown[:1000]
+        done, of = ([int(words[i]) for words in told] for i in (0, 1))
+        assert done == sorted(done) and done[-1] <= of[0] and len(set(of)) == 1 and of[0] >= 3000, told
+        assert {path.decode() for _, _, path, _ in told} == {pipe}
+        assert re.search(rb"\r\x1b\[K\r", shown), "the line is taken away"
+    result = t.rfprof("report", f"--{format}", os.path.join(t.work, "file"), large)
+    assert result.status == 0 and b"are written" not in result.stderr, str(result)
+
+
+def read_late(path):
+    """Reads all of a pipe, most of it after a while."""
+    read = 0
+    with open(path, "rb") as stream:
+        while part := stream.read(1 << 20):
+            time.sleep(1.5 if not read else 0.02)
+            read += len(part)
+    return read

@@ -68,7 +68,7 @@ Test(json_items, are_as_if_written_one_after_another)
 		struct outputs fast, slow;
 		begin(&fast);
 		begin(&slow);
-		assert_ok(json_put_items(fast.to, 2, numbers[k], put_item, NULL));
+		assert_ok(json_put_items(fast.to, 2, numbers[k], put_item, NULL, NULL));
 		for (size_t i = 0; i < numbers[k]; i++)
 			assert_ok(put_item(slow.to, i, NULL));
 		end(&fast);
@@ -91,7 +91,7 @@ Test(json_items, the_error_of_the_first_item_is_told)
 {
 	struct outputs out;
 	begin(&out);
-	struct rf_error *error = json_put_items(out.to, 2, 6001, fail_late, NULL);
+	struct rf_error *error = json_put_items(out.to, 2, 6001, fail_late, NULL, NULL);
 	cr_assert_not_null(error);
 	cr_expect_str_eq(error->message, "item 2500");
 	rf_error_destroy(error);

@@ -72,6 +72,7 @@
 	KNOWN gate_allocation, gate_allocated
 	KNOWN gate_kernel_enter, gate_kernel_return, gate_kernel_jump
 	KNOWN gate_do_syscall, gate_after_syscall, gate_do_action, gate_after_action
+	KNOWN gate_do_again, gate_after_again
 	KNOWN gate_do_timer, gate_after_timer, gate_do_change, gate_after_change
 	KNOWN gate_peek_clone, gate_peek_path, gate_wait_begin, gate_wait_end, gate_record_more
 	KNOWN gate_stop, gate_stopped

@@ -11,8 +11,9 @@ extern const char gate_miss[], gate_indirect[], gate_collide[], gate_return[], g
 	gate_kernel_enter[], gate_kernel_return[], gate_kernel_jump[];
 
 /* The program's system calls: of each kind the instruction, and what stands behind it */
-extern const char gate_do_syscall[], gate_after_syscall[], gate_do_action[], gate_after_action[],
-	gate_do_timer[], gate_after_timer[], gate_do_change[], gate_after_change[];
+extern const char gate_do_syscall[], gate_after_syscall[], gate_do_again[], gate_after_again[],
+	gate_do_action[], gate_after_action[], gate_do_timer[], gate_after_timer[],
+	gate_do_change[], gate_after_change[];
 
 /* Instructions that read memory by an address that the program gives, and so may fault */
 extern const char gate_peek_clone[], gate_peek_path[];

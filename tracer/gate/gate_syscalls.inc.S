@@ -35,6 +35,12 @@ gate_attend:
 	movl	$REQ_ATTEND, %ecx
 	jmp	gate_request
 
+	/* A call that a stop of the tracer's has ended runs again here, so that the next stop knows. */
+gate_do_again:
+	syscall
+gate_after_again:
+	jmp	gate_after_syscall
+
 gate_ask:
 	movq	%rax, %gs:SAVE_RAX
 	movl	$REQ_SYSCALL, %ecx

@@ -280,6 +280,22 @@ static void on_watched_call(struct counted_run *run, pid_t tid)
 
 /* ---- the loop ---- */
 
+/* A first stop, a stop of the whole process, or that a SIGCONT has come, which natively nobody is
+ * told of. */
+static void on_event_stop(struct counted_run *run, pid_t tid, struct tracee *tracee, int number)
+{
+	if (!tracee || !tracee->started) {
+		births_on_first_stop(run, tid);
+	} else if (number == SIGTRAP) {
+		if (tracee->target)
+			(void)place_run_again(tracee);
+		tracee_resume(tracee, 0);
+	} else {
+		place_end_call(tracee);
+		ptrace(PTRACE_LISTEN, tid, 0, 0);
+	}
+}
+
 static void on_stop(struct counted_run *run, pid_t tid, int status)
 {
 	const int event = status >> 16, number = WSTOPSIG(status);
@@ -302,12 +318,7 @@ static void on_stop(struct counted_run *run, pid_t tid, int status)
 		births_on_event(run, tid, event);
 		return;
 	case PTRACE_EVENT_STOP:
-		if (!tracee || !tracee->started)
-			births_on_first_stop(run, tid);
-		else if (number == SIGTRAP)
-			tracee_resume(tracee, 0);
-		else
-			ptrace(PTRACE_LISTEN, tid, 0, 0);
+		on_event_stop(run, tid, tracee, number);
 		return;
 	default:
 		break;

@@ -22,10 +22,6 @@
 
 #define MAX_QUIET_NS 50000000ull
 #define MAX_OWED 4096 /* signals pending at once; a bound for a loop */
-/* What the kernel has in the place of a result while it is about to run a call again:
- * ERESTARTSYS to ERESTART_RESTARTBLOCK in <linux/errno.h>. */
-#define FIRST_RESTART (-516ll)
-#define LAST_RESTART (-512ll)
 
 /* ---- signals that wait ----
  *
@@ -305,34 +301,6 @@ static bool go_on_in(struct tracee *tracee, int slot, enum copy copy, struct use
 	return go_on_at(tracee, regs);
 }
 
-/* Whether a signal of the program's own is on its way to the thread. */
-static bool has_pending(const struct tracee *tracee)
-{
-	bool any = tracee->n_held > 0;
-	for (int i = 0; i < 64; i++)
-		any |= tracee->owed[i] != 0;
-	return any;
-}
-
-/* Whether the stop has come amid a system call, which then goes on as if nothing had been: most are
- * run again by the kernel, the others here. */
-static bool is_amid_call(struct tracee *tracee, struct user_regs_struct *regs)
-{
-	struct target *target = tracee->target;
-	const long long result = (long long)regs->rax;
-	if (regs->rip != target_gate(target, gate_after_syscall) || (long long)regs->orig_rax < 0)
-		return false;
-	if (result >= FIRST_RESTART && result <= LAST_RESTART)
-		return true;
-	if (result != -EINTR || has_pending(tracee))
-		return false;
-	regs->rax = regs->orig_rax;
-	regs->rip = target_gate(target, gate_do_syscall);
-	regs->orig_rax = (unsigned long long)-1;
-	ptrace(PTRACE_SETREGS, tracee->tid, 0, regs);
-	return true;
-}
-
 /* The copy that the slot's thread is to run. */
 static enum copy wanted_copy(struct target *target, int slot)
 {
@@ -343,7 +311,8 @@ static enum copy wanted_copy(struct target *target, int slot)
 	return wanted == COPY_PLAIN && target->plain_failed ? now : wanted;
 }
 
-static bool change_copy(struct tracee *tracee)
+/* Amid a call it changes at the gate behind it. */
+static bool change_copy(struct tracee *tracee, bool amid_call)
 {
 	struct target *target = tracee->target;
 	struct user_regs_struct regs;
@@ -357,8 +326,7 @@ static bool change_copy(struct tracee *tracee)
 	target->slot_of[slot].cut_in_call = false;
 	*slot_u32(slot_at(target, slot), G_SWITCH) = !stays;
 	pthread_mutex_unlock(target->lock);
-	if (!stays && ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0 &&
-	    !is_amid_call(tracee, &regs)) {
+	if (!stays && !amid_call && ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0) {
 		const enum place place = step_to_program(tracee, &regs, false, &moved);
 		alive = place != PLACE_STEP;
 		if (place == PLACE_CLEAN && tracee->left.how == STAYS)
@@ -380,10 +348,11 @@ static bool attend(struct tracee *tracee)
 	bool moved;
 	const enum leaving_how how = wish_of(tracee);
 	const bool gate = note_gate(tracee);
+	const bool amid_call = place_run_again(tracee);
 	if (how != STAYS && how != ATTENDED &&
 	    step_to_program(tracee, &regs, false, &moved) == PLACE_STEP)
 		return false;
-	if ((how == STAYS || how == ATTENDED) && !change_copy(tracee))
+	if ((how == STAYS || how == ATTENDED) && !change_copy(tracee, amid_call))
 		return false;
 	return deliver_and_resume(tracee, gate || tracee->catches_up ? MAX_HELD : 1);
 }
@@ -438,8 +407,14 @@ bool interrupt_deliver(struct tracee *tracee, int number)
 		return false; /* it was killed */
 	if (namespace_init_ends(tracee, number, &info))
 		return namespace_init_leave(tracee, number);
-	if (!tracee->target || !tracee_handles(tracee, number))
+	if (!tracee->target)
 		return tracee_resume(tracee, number);
+	if (!tracee_handles(tracee, number)) {
+		/* of those that are ignored only who is traced is told */
+		if (tracee_ignores(tracee, number))
+			(void)place_run_again(tracee);
+		return tracee_resume(tracee, number);
+	}
 	if (hold_back(tracee, number, &info))
 		return resume(tracee, 0);
 	note_trap_flag(tracee, &info);

@@ -3,6 +3,7 @@
  * Where that cannot be, the thread is stepped on to the next point where it can. */
 #include "tracer/target/place.h"
 
+#include "base/clock.h"
 #include "insn/decode.h"
 #include "tracer/process/stops.h"
 #include "tracer/target/counts.h"
@@ -11,9 +12,16 @@
 #include "tracer/translate/derive.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
+/* What the kernel has in the place of a result while it is about to run a call again:
+ * ERESTARTSYS to ERESTART_RESTARTBLOCK in <linux/errno.h>. */
+#define FIRST_RESTART (-516ll)
+#define LAST_RESTART (-512ll)
 #define MAX_STEPS 40000 /* far more than any sequence of ours is long */
 /* What a step of ours can raise, in a mask of signals. */
 #define STEP_FAULTS (1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1))
@@ -22,14 +30,107 @@
 bool place_at_call(const struct target *target, uint64_t pc, bool *done)
 {
 	*done = pc == target_gate(target, gate_after_syscall) ||
+		pc == target_gate(target, gate_after_again) ||
 		pc == target_gate(target, gate_after_action) ||
 		pc == target_gate(target, gate_after_timer) ||
 		pc == target_gate(target, gate_after_change);
 	return *done || pc == target_gate(target, gate_do_syscall) ||
+	       pc == target_gate(target, gate_do_again) ||
 	       pc == target_gate(target, gate_do_action) ||
 	       pc == target_gate(target, gate_do_timer) ||
 	       pc == target_gate(target, gate_do_change);
 }
+
+/* ---- calls that a stop has ended ---- */
+
+/* The time that a call may take which ends with EINTR at a stop, and its result when that has
+ * passed.  False: it has no limit. */
+static bool time_limit(const struct target *target, const struct user_regs_struct *regs,
+		       uint64_t *limit_ns, long long *result)
+{
+	uint64_t at = regs->r10;
+	struct timespec time;
+	*result = 0;
+	switch (regs->orig_rax) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		*limit_ns = (uint64_t)(int)regs->r10 * 1000000;
+		return (int)regs->r10 >= 0;
+	case SYS_epoll_pwait2:
+		break;
+	case SYS_semtimedop:
+		*result = -EAGAIN;
+		break;
+	case SYS_rt_sigtimedwait:
+		at = regs->rdx;
+		*result = -EAGAIN;
+		break;
+	case SYS_io_getevents:
+	case SYS_io_pgetevents:
+		at = regs->r8;
+		break;
+	default:
+		return false;
+	}
+	if (!at || !target_read(target, at, &time, sizeof(time)))
+		return false;
+	*limit_ns = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+	return true;
+}
+
+static bool has_restart(const struct user_regs_struct *regs)
+{
+	const long long result = (long long)regs->rax;
+	return result >= FIRST_RESTART && result <= LAST_RESTART;
+}
+
+/* Whether it stands behind a call that a stop has ended; *regs are its registers. */
+static bool was_ended(const struct tracee *tracee, struct user_regs_struct *regs)
+{
+	return ptrace(PTRACE_GETREGS, tracee->tid, 0, regs) == 0 &&
+	       (regs->rip == target_gate(tracee->target, gate_after_syscall) ||
+		regs->rip == target_gate(tracee->target, gate_after_again)) &&
+	       (long long)regs->orig_rax >= 0 &&
+	       (has_restart(regs) || (long long)regs->rax == -EINTR);
+}
+
+bool place_run_again(struct tracee *tracee)
+{
+	const struct target *target = tracee->target;
+	struct user_regs_struct regs;
+	uint64_t limit_ns;
+	long long result;
+	if (!was_ended(tracee, &regs) || (!has_restart(&regs) && tracee->n_held))
+		return false;
+	if (has_restart(&regs))
+		return true;
+	const bool again = regs.rip == target_gate(target, gate_after_again);
+	const uint64_t now = clock_now_ns();
+	if (!again)
+		tracee->again_ns = now;
+	if (again && time_limit(target, &regs, &limit_ns, &result) &&
+	    now - tracee->again_ns >= limit_ns) {
+		regs.rax = (unsigned long long)result;
+		regs.rip = target_gate(target, gate_after_syscall);
+	} else {
+		regs.rax = regs.orig_rax;
+		regs.rip = target_gate(target, gate_do_again);
+	}
+	regs.orig_rax = (unsigned long long)-1;
+	ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs);
+	return true;
+}
+
+void place_end_call(struct tracee *tracee)
+{
+	struct user_regs_struct regs;
+	if (!tracee->target || !was_ended(tracee, &regs) || has_restart(&regs))
+		return;
+	regs.orig_rax = (unsigned long long)-1; /* nobody takes it for one that a stop has ended */
+	ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs);
+}
+
+/* ---- places ---- */
 
 static enum place place_in_gate(struct target *target, uint8_t *slot, struct user_regs_struct *regs)
 {

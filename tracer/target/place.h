@@ -17,6 +17,14 @@ enum place {
  */
 bool place_at_call(const struct target *target, uint64_t pc, bool *done);
 
+/* Whether the thread was stopped amid a system call of the program's, which is to go on as if there
+ * had been no stop: most are run again by the kernel, those that would end with EINTR here.  When
+ * the time that such a call may take has passed since it was first run again it ends as one whose
+ * time is over.  False also where a signal is held, which interrupts the call. */
+bool place_run_again(struct tracee *tracee);
+/* The program has been stopped, which ends such a call for good: the EINTR stays. */
+void place_end_call(struct tracee *tracee);
+
 /* The stopped thread is about to end wherever it stands: saves the counter that it may have in a
  * register. */
 void place_flush(struct target *target, pid_t tid);

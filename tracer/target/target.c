@@ -62,6 +62,12 @@ const struct piece *target_piece(const struct target *target, uint64_t address,
 	return *copy ? code_cache_piece(&(*copy)->cache, address) : NULL;
 }
 
+static bool is_behind_call(const struct target *target, uint64_t pc)
+{
+	return pc == target_gate(target, gate_after_syscall) ||
+	       pc == target_gate(target, gate_after_again);
+}
+
 /* Records of waits are read some milliseconds late: by then the thread may be elsewhere.  Waits of
  * the gate's own, for an answer, are not the program's. */
 static bool waits_still(const struct target *target, pid_t tid, uint64_t wait_sp)
@@ -72,7 +78,7 @@ static bool waits_still(const struct target *target, pid_t tid, uint64_t wait_sp
 	return small_file_line(directory, "syscall", line, sizeof(line)) &&
 	       sscanf(line, "%*s %*s %*s %*s %*s %*s %*s 0x%" SCNx64 " 0x%" SCNx64, &sp, &pc) ==
 		       2 &&
-	       sp == wait_sp && pc == target_gate(target, gate_after_syscall);
+	       sp == wait_sp && is_behind_call(target, pc);
 }
 
 uint64_t target_map(struct target *target, pid_t tid, uint64_t address, uint64_t wait_sp,
@@ -84,7 +90,7 @@ uint64_t target_map(struct target *target, pid_t tid, uint64_t address, uint64_t
 	*ours = copy && had_thread(target, tid);
 	if (*ours && piece && piece->block != NO_BLOCK && !target_in_gate(target, address))
 		pc = copy->cache.blocks[piece->block].pc + piece->orig;
-	uint8_t *slot = *ours && wait_sp && address == target_gate(target, gate_after_syscall)
+	uint8_t *slot = *ours && wait_sp && is_behind_call(target, address)
 				? target_slot(target, tid)
 				: NULL;
 	if (slot && waits_still(target, tid, wait_sp))

@@ -52,6 +52,11 @@ bool signal_is_fault(int number, const siginfo_t *info)
 
 /* ---- handlers ---- */
 
+/* signal(7); bit n - 1: signal n */
+#define IGNORED_BY_DEFAULT                                                      \
+	(1ull << (SIGCHLD - 1) | 1ull << (SIGCONT - 1) | 1ull << (SIGURG - 1) | \
+	 1ull << (SIGWINCH - 1))
+
 /* A set of signals from /proc/PID/status; bit n - 1: signal n. */
 static uint64_t read_set(pid_t tid, const char *name)
 {
@@ -62,6 +67,13 @@ static uint64_t read_set(pid_t tid, const char *name)
 bool signal_in_set(pid_t tid, const char *name, int number)
 {
 	return read_set(tid, name) >> (number - 1) & 1;
+}
+
+bool tracee_ignores(const struct tracee *tracee, int number)
+{
+	const uint64_t bit = 1ull << (number - 1);
+	return read_set(tracee->tid, "SigIgn") & bit ||
+	       (IGNORED_BY_DEFAULT & bit && !(read_set(tracee->tid, "SigCgt") & bit));
 }
 
 /* How many calls of rt_sigaction there were.  False when one runs just now, or may run unseen. */

@@ -35,6 +35,7 @@ struct tracee {
 	uint64_t delivery_ns;  /* how long that took */
 	bool traces;           /* it traces others: its system calls are looked at */
 	enum { UNKNOWN, NO, YES } first_of_namespace; /* namespace_init.h */
+	uint64_t again_ns;   /* when the call that is run again was for the first time */
 	struct leaving left; /* how it has left the cache, if something is to be done about it */
 };
 
@@ -68,6 +69,8 @@ bool signal_is_sent(const siginfo_t *info);
 
 /* Whether the program has a handler for that signal. */
 bool tracee_handles(struct tracee *tracee, int number);
+/* Whether the program ignores that signal, so that natively nobody would see it. */
+bool tracee_ignores(const struct tracee *tracee, int number);
 /* Whether a signal is in a set of the kernel's ("SigBlk", "SigPnd", "SigCgt" of
  * /proc/PID/status).  What is read there is what holds now: ptrace would show the mask that a
  * sigsuspend is to restore. */

@@ -68,9 +68,9 @@ static void write_entry(const struct config_entry *entry)
  * file, too. */
 static void write_entries(const struct config *config)
 {
-	const unsigned all = (1u << N_COMMANDS) - 1;
 	for (size_t i = 0; i < config->n_entries; i++)
-		if (config->entries[i].commands == all && holds(config, &config->entries[i]))
+		if (config->entries[i].commands == CONFIG_ALL_COMMANDS &&
+		    holds(config, &config->entries[i]))
 			write_entry(&config->entries[i]);
 	for (enum command_id id = 0; id < N_COMMANDS; id++) {
 		bool begun = false;

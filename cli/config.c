@@ -123,7 +123,7 @@ static struct rf_error *take_entry(struct config *config, const struct place *pl
 
 static struct rf_error *read_lines(struct config *config, const char *path, FILE *stream)
 {
-	struct place place = {.path = path, .commands = (1u << N_COMMANDS) - 1};
+	struct place place = {.path = path, .commands = CONFIG_ALL_COMMANDS};
 	struct rf_error *error = NULL;
 	char *line = NULL;
 	size_t size = 0;
@@ -207,11 +207,22 @@ void config_deinit(struct config *config)
 
 /* ---- entries ---- */
 
+/* What a key means where no section says whose it is: the first option of that name, and those of
+ * other commands that take the same kind of value.  --plot is a flag, but of a sweep a word. */
+static bool is_meant(const struct option *option)
+{
+	enum option_id first = 0;
+	while (strcmp(option_rows[first].name, option->name) != 0)
+		first++;
+	return option->kind == option_rows[first].kind;
+}
+
 bool config_is_of(const struct config_entry *entry, enum command_id command,
 		  const struct option *option)
 {
 	return entry->commands & 1u << command && option_belongs(option, command) &&
-	       strcmp(entry->key, option->name) == 0;
+	       strcmp(entry->key, option->name) == 0 &&
+	       (entry->commands != CONFIG_ALL_COMMANDS || is_meant(option));
 }
 
 const struct config_entry *config_find(const struct config *config, enum command_id command,

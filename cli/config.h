@@ -7,6 +7,9 @@
 #include "base/error.h"
 #include "cli/options.h"
 
+/* Of lines before the first [COMMAND]. */
+#define CONFIG_ALL_COMMANDS ((1u << N_COMMANDS) - 1)
+
 struct config_entry {
 	char *key, *value; /* value NULL: the key stands alone */
 	unsigned commands; /* for which it holds, as in struct option */

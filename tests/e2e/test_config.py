@@ -54,6 +54,19 @@ def test_flags(t):
     assert result.status == 0 and os.path.exists(os.path.join(t.work, "kept.rfp")), str(result)
 
 
+def test_a_name_of_two_kinds(t):
+    """--plot is a flag, but of a sweep a word: without a section it is the flag, and a sweep is asked in its own."""
+    plot = report(t, "--plot")
+    user_file(t, "plot\n[sweep]\nplot = read\n")
+    assert report(t) == plot
+    told = t.rfprof("config")
+    assert told.status == 0 and b"\nplot = yes\n" in told.stdout and b"\nplot = read\n" in told.stdout, str(told)
+    user_file(t, "plot\n")
+    assert t.rfprof("sweep", "--dry-run", "n=1:2", "--", "/bin/true", "{n}").status == 0
+    user_file(t, "plot = read\n")
+    assert b"plot takes yes or no" in t.rfprof("config").stderr
+
+
 def test_a_section_is_of_one_command(t):
     bare, by_loop = report(t), report(t, "--by=loop")
     user_file(t, "[run]\nby = loop\n")

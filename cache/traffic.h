@@ -39,6 +39,9 @@ enum traffic {
 	/* Of all that moves to and from memory: a fully associative last cache of the same size
 	 * would not have moved it (conflicts.h). */
 	TRAFFIC_MEM_CONFLICT,
+	/* Of all that moves to and from memory: of these lines nothing tells whether they are
+	 * conflicts, nor does any other line of the same instruction. */
+	TRAFFIC_MEM_CONFLICT_UNKNOWN,
 	/* Open: with one more line in its set it would have crossed the border, too.  Hits in the
 	 * line that its set replaces next, if hierarchy_tell_open() asks for them; that line, where
 	 * it is changed, would also have been written. */

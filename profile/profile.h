@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROFILE_SCHEMA_VERSION 10  /* PRAGMA user_version */
+#define PROFILE_SCHEMA_VERSION 11  /* PRAGMA user_version */
 #define PROFILE_MAX_RUNS 1000      /* timed runs of a program, at most */
 #define PROFILE_MAX_FRAMES 1024    /* of a call path, at most; a run keeps 128 */
 #define PROFILE_MAX_CPUS (1 << 20) /* threads of a roof, and NUMA nodes, at most */
@@ -638,4 +638,4 @@ enum profile_part {
 struct rf_error *profile_load_parts(const char *path, unsigned parts, struct profile **out);
 /* The fact "sums" says whose figures the sums are: another rfprof may count otherwise. */
 #define PROFILE_SUMS_FACT "sums"
-#define PROFILE_SUMS_VERSION "2"
+#define PROFILE_SUMS_VERSION "3"

@@ -28,7 +28,9 @@ void check_bytes(struct check *check, const struct model_bytes *bytes)
 	const double allocated = bytes_of(bytes, TRAFFIC_MEM_WRITE_ALLOCATE);
 	for (int e = 0; e < N_TRAFFIC; e++)
 		check_estimate(check, "bytes of one kind", &bytes->events[e], check->spread);
-	check_part(check, INVARIANT_CONFLICTS, "bytes", bytes_of(bytes, TRAFFIC_MEM_CONFLICT),
+	check_part(check, INVARIANT_CONFLICTS, "bytes",
+		   bytes_of(bytes, TRAFFIC_MEM_CONFLICT) +
+			   bytes_of(bytes, TRAFFIC_MEM_CONFLICT_UNKNOWN),
 		   mem[DIRECTION_BOTH].bytes);
 	check_part(check, INVARIANT_EVADABLE, "bytes", bytes_of(bytes, TRAFFIC_MEM_EVADABLE),
 		   allocated);

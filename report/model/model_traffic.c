@@ -25,6 +25,7 @@
 #define MEM_READS (BIT(TRAFFIC_MEM_READ) | BIT(TRAFFIC_MEM_WRITE_ALLOCATE))
 #define MEM_WRITES (BIT(TRAFFIC_MEM_WRITE_BACK) | BIT(TRAFFIC_MEM_NON_TEMPORAL))
 
+#define MOST_UNKNOWN 0.5  /* of the lines, where the share of conflicts is told */
 #define LEAST_PLACES 4000 /* for which a thread is worth while */
 
 /* Hardly more: this share of what a larger cache could spare. */
@@ -284,6 +285,20 @@ struct model_share model_share(const struct traffic_lines *lines, unsigned n, un
 	return (struct model_share){share, isnan(halfwidth) ? NAN : fmin(halfwidth, 1)};
 }
 
+struct model_share model_conflicts(const struct traffic_lines *lines, unsigned n)
+{
+	const unsigned moved = MEM_READS | MEM_WRITES;
+	const struct model_share unknown =
+		model_share(lines, n, BIT(TRAFFIC_MEM_CONFLICT_UNKNOWN), moved);
+	struct model_share share = model_share(lines, n, BIT(TRAFFIC_MEM_CONFLICT), moved);
+	if (isnan(share.share) || unknown.share > MOST_UNKNOWN)
+		return (struct model_share){NAN, NAN};
+	/* of these all, or none, may be conflicts */
+	share.share = fmin(share.share / (1 - unknown.share), 1);
+	share.halfwidth = fmin(share.halfwidth / (1 - unknown.share) + unknown.share, 1);
+	return share;
+}
+
 struct model_bytes model_bytes_of(const struct traffic_lines *lines, unsigned n)
 {
 	struct model_bytes bytes = {
@@ -410,10 +425,8 @@ static void fill_levels(const struct traced *traced, const struct traffic_lines 
 	memcpy(level->moved, traffic->bytes.mem, sizeof(level->moved));
 	level->write_allocate = traffic->bytes.events[TRAFFIC_MEM_WRITE_ALLOCATE].bytes;
 	set_misses(traffic, tally);
-	traffic->conflicts = (struct model_share){NAN, NAN};
-	if (lines && traced->conflicts)
-		traffic->conflicts =
-			model_share(lines, n, BIT(TRAFFIC_MEM_CONFLICT), MEM_READS | MEM_WRITES);
+	traffic->conflicts = lines && traced->conflicts ? model_conflicts(lines, n)
+							: (struct model_share){NAN, NAN};
 }
 
 const struct model_level *model_level(const struct model_traffic *traffic, const char *name)

@@ -68,6 +68,9 @@ struct model_share {
  * Techniques, 2.11).  NAN where nothing moved; no half-width from a single class. */
 struct model_share model_share(const struct traffic_lines *lines, unsigned n, unsigned part,
 			       unsigned whole);
+/* The share of conflicts of sets in what moved from and to memory: that of the lines of which it is
+ * known, more open by those of which it is not.  NAN where these are more than half. */
+struct model_share model_conflicts(const struct traffic_lines *lines, unsigned n);
 
 /* All of it, in bytes. */
 struct model_bytes {

@@ -142,7 +142,8 @@ static unsigned factor_open(enum traffic event)
 		return event - TRAFFIC_L2_READ_OPEN;
 	if (event == TRAFFIC_L3_CLEAN_VICTIM)
 		return accounts_open_of(TRAFFIC_L3_READ);
-	if (event == TRAFFIC_MEM_EVADABLE || event == TRAFFIC_MEM_CONFLICT)
+	if (event == TRAFFIC_MEM_EVADABLE || event == TRAFFIC_MEM_CONFLICT ||
+	    event == TRAFFIC_MEM_CONFLICT_UNKNOWN)
 		return accounts_open_of(TRAFFIC_MEM_READ);
 	return accounts_open_of(event);
 }
@@ -166,6 +167,8 @@ static void keep_order(uint64_t lines[N_TRAFFIC])
 			       lines[TRAFFIC_MEM_WRITE_BACK] + lines[TRAFFIC_MEM_NON_TEMPORAL];
 	if (lines[TRAFFIC_MEM_CONFLICT] > moved)
 		lines[TRAFFIC_MEM_CONFLICT] = moved;
+	if (lines[TRAFFIC_MEM_CONFLICT_UNKNOWN]) /* then it is so of all */
+		lines[TRAFFIC_MEM_CONFLICT_UNKNOWN] = moved;
 }
 
 static void scale(uint64_t lines[N_TRAFFIC], const double factors[N_OPEN])

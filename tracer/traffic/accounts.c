@@ -450,8 +450,9 @@ struct spread {
 	double part, known, all;
 };
 
-/* A class of which at least `enough` lines are known has a share of its own. */
-static void spread(struct accounts *accounts, const struct account *account, enum traffic event,
+/* A class of which at least `enough` lines are known has a share of its own.  False: nothing is
+ * known of any. */
+static bool spread(struct accounts *accounts, const struct account *account, enum traffic event,
 		   double enough, struct spread (*of)(const struct row *row))
 {
 	const uint32_t *const cells = &accounts->cells[account->first_cell];
@@ -471,6 +472,7 @@ static void spread(struct accounts *accounts, const struct account *account, enu
 				own.known >= enough ? fmin(own.part / own.known, 1) : share;
 			row->traffic.lines[event] = (uint64_t)(own.all * its + 0.5);
 		}
+	return known > 0;
 }
 
 /* Only of full lines it is known which write-allocates were evadable. */
@@ -491,13 +493,26 @@ static struct spread conflicts_of(const struct row *row)
 				       (double)lines[TRAFFIC_MEM_NON_TEMPORAL]};
 }
 
+/* None of its lines could be followed to where it came from. */
+static void note_unknown_conflicts(struct accounts *accounts, const struct account *account)
+{
+	const uint32_t *const cells = &accounts->cells[account->first_cell];
+	for (unsigned c = 0; c < accounts->n_classes; c++)
+		if (cells[c]) {
+			struct row *row = &accounts->rows[cells[c] - 1];
+			row->traffic.lines[TRAFFIC_MEM_CONFLICT_UNKNOWN] =
+				(uint64_t)conflicts_of(row).all;
+		}
+}
+
 void accounts_spread(struct accounts *accounts, uint32_t who)
 {
 	const struct account *account = &accounts->items[who];
 	if (account->first_cell == NO_CELL)
 		return;
 	spread(accounts, account, TRAFFIC_MEM_EVADABLE, INFINITY, evadable_of);
-	spread(accounts, account, TRAFFIC_MEM_CONFLICT, ENOUGH_LINES, conflicts_of);
+	if (!spread(accounts, account, TRAFFIC_MEM_CONFLICT, ENOUGH_LINES, conflicts_of))
+		note_unknown_conflicts(accounts, account);
 }
 
 uint32_t accounts_n(const struct accounts *accounts)

@@ -26,6 +26,7 @@ static const char *const event_names[N_TRAFFIC] = {
 	"evadable",
 	"left",
 	"conflict",
+	"unknown conflict",
 	"open L2 read",
 	"open L2 write",
 	"open L3 read",

@@ -19,9 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Which versions before 10 did not have. */
-/* What version 10 has more in the tables of earlier ones. */
-#define WITHOUT_VERSION_10                         \
+/* What version 11 has more in the tables of 10, and 10 in those of earlier ones. */
+#define WITHOUT_VERSION_11 "ALTER TABLE traffic DROP COLUMN mem_conflict_unknown_lines; "
+#define WITHOUT_VERSION_10 WITHOUT_VERSION_11 WITHOUT_KERNELS
+#define WITHOUT_KERNELS                            \
 	"ALTER TABLE counts DROP COLUMN kernel; "  \
 	"ALTER TABLE units DROP COLUMN kernel; "   \
 	"ALTER TABLE traffic DROP COLUMN kernel; " \
@@ -497,12 +498,12 @@ Test(profile, missing_and_foreign_files_are_said)
 Test(profile, a_newer_schema_says_which_and_what_to_do)
 {
 	save_sample();
-	run_sql("PRAGMA user_version = 11");
+	run_sql("PRAGMA user_version = 12");
 	struct rf_error *error = load_error();
 	cr_assert_not_null(error);
 	cr_expect_str_eq(error->hint, "update rfprof");
 	assert_error(error, RF_EFORMAT,
-		     "schema version 11, newer than the 10 that this rfprof reads");
+		     "schema version 12, newer than the 11 that this rfprof reads");
 	run_sql("PRAGMA user_version = 1");
 	assert_error(load_error(), RF_EFORMAT,
 		     "schema version 1, older than the 2 that this rfprof reads");
@@ -557,16 +558,22 @@ Test(profile, a_schema_without_traffic_is_read)
 Test(profile, a_table_without_a_later_column_is_read)
 {
 	struct profile *saved = sample_profile(), *loaded = NULL;
-	struct profile_traffic row = {
-		.lines = {[TRAFFIC_MEM_LEFT] = 3, [TRAFFIC_MEM_CONFLICT] = 4}};
+	struct profile_traffic row = {.lines = {[TRAFFIC_MEM_LEFT] = 3,
+						[TRAFFIC_MEM_CONFLICT] = 4,
+						[TRAFFIC_MEM_CONFLICT_UNKNOWN] = 5}};
 	cr_assert(rf_array_push(saved->traffic, saved->n_traffic, saved->cap_traffic, row));
 	assert_ok(profile_save(saved, file));
 	assert_ok(profile_load(file, &loaded));
 	cr_assert_eq(loaded->n_traffic, saved->n_traffic);
 	cr_expect_eq(loaded->traffic[0].lines[TRAFFIC_MEM_CONFLICT],
 		     saved->traffic[0].lines[TRAFFIC_MEM_CONFLICT]);
+	cr_expect_eq(loaded->traffic[0].lines[TRAFFIC_MEM_CONFLICT_UNKNOWN], 5);
 	profile_destroy(loaded);
-	run_sql(WITHOUT_VERSION_10 "PRAGMA user_version = 6");
+	run_sql(WITHOUT_VERSION_11 "PRAGMA user_version = 10");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(loaded->traffic[0].lines[TRAFFIC_MEM_CONFLICT_UNKNOWN], 0);
+	profile_destroy(loaded);
+	run_sql(WITHOUT_KERNELS "PRAGMA user_version = 6");
 	assert_error(load_error(), RF_EFORMAT, "\"traffic\" is missing or changed");
 	run_sql(WITHOUT_CONFLICTS);
 	assert_ok(profile_load(file, &loaded));

@@ -454,6 +454,26 @@ Test(model_traffic, more_cache_never_moves_more)
 	profile_destroy(p);
 }
 
+Test(model_traffic, conflicts_are_open_by_what_is_unknown)
+{
+	struct traffic_lines lines = {0};
+	for (int k = 0; k < CACHE_CLASSES; k++) {
+		lines.by_class[k][TRAFFIC_MEM_READ] = 10;
+		lines.by_class[k][TRAFFIC_MEM_CONFLICT] = 4;
+	}
+	struct model_share share = model_conflicts(&lines, CACHE_CLASSES);
+	expect_near(share.share, 0.4, "all known");
+	expect_near(share.halfwidth, 0, "of all classes");
+	for (int k = 0; k < CACHE_CLASSES; k++)
+		lines.by_class[k][TRAFFIC_MEM_CONFLICT_UNKNOWN] = 2;
+	share = model_conflicts(&lines, CACHE_CLASSES);
+	expect_near(share.share, 0.5, "4 of 8");
+	expect_near(share.halfwidth, 0.2, "0.4 to 0.6 of all");
+	for (int k = 0; k < CACHE_CLASSES; k++)
+		lines.by_class[k][TRAFFIC_MEM_CONFLICT_UNKNOWN] = 6;
+	cr_expect(isnan(model_conflicts(&lines, CACHE_CLASSES).share));
+}
+
 Test(model_traffic, a_share_is_a_ratio_of_sums)
 {
 	struct traffic_lines lines = {0};

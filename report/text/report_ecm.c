@@ -4,11 +4,13 @@
 #include "base/text.h"
 #include "report/ecm/ecm_words.h"
 #include "report/ecm/potentials.h"
+#include "report/ecm/second_opinion.h"
 #include "report/model/model_loops.h"
 #include "report/rows/code_names.h"
 #include "report/text/cells.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LEAST_LOOP 0.05   /* of the function's time, to be told */
@@ -301,6 +303,51 @@ static void put_page_loops(struct page *page, const struct ecm_function *ecm)
 		text_table_deinit(&table);
 }
 
+/* "loop 1 with all data in L1, cycles a turn: 4.1 here, 4.0 by llvm-mca-16 for znver4". */
+static void put_opinion(struct page *page, const struct second_opinion *opinion, size_t loop,
+			const struct ecm_account *account, double cycles)
+{
+	const struct ecm_machine *machine = page->view->ecm;
+	const double core_s = fmax(account->parts_s[ECM_OL], account->parts_s[ECM_NOL]);
+	char number[192], own[64], its[64];
+	if (isnan(cycles) || !ecm_is_predicted(account))
+		return;
+	report_loop_number(number, page->f, loop);
+	page_line(page, STYLE_PLAIN, "  ",
+		  "%s with all data in L1: %s cycles a turn, %s by %s for %s%s", number,
+		  text_number(own, ecm_cycles_a_turn(machine, account, core_s)),
+		  text_number(its, cycles), opinion->program, opinion->cpu,
+		  opinion->is_other ? ", whose table is another core's" : "");
+}
+
+/* What llvm-mca, where it is installed, has for the loops of the table. */
+static struct rf_error *put_second_opinion(struct page *page, const struct ecm_function *ecm)
+{
+	const struct profile *profile = page->view->profile;
+	struct second_opinion opinion;
+	struct function_code code;
+	struct flow_graph graph = {0};
+	struct model_function seen = {0};
+	size_t hot[MOST_LOOPS];
+	const size_t n = page->f->function == PROFILE_NONE ? 0 : hot_loops(page->f, hot);
+	if (!n || !second_opinion_find(profile_get_fact(profile, "microarchitecture"), &opinion))
+		return NULL;
+	struct rf_error *error =
+		function_code_init(profile, &code)
+			?: function_code_graph(&code, page->f->function, &graph, &seen);
+	for (size_t i = 0; i < n && !error && seen.n_loops == page->f->n_loops; i++) {
+		double cycles;
+		error = second_opinion_cycles(&opinion, profile, &graph, &seen, (uint32_t)hot[i],
+					      &cycles);
+		if (!error)
+			put_opinion(page, &opinion, hot[i], &ecm->loops[hot[i]], cycles);
+	}
+	flow_graph_deinit(&graph);
+	free(seen.loops);
+	function_code_deinit(&code);
+	return error;
+}
+
 void page_account(struct page *page)
 {
 	const struct report_view *view = page->view;
@@ -321,6 +368,7 @@ void page_account(struct page *page)
 			put_changes(page, &ecm.whole);
 			put_branches(page, ecm.whole.measured_s);
 			put_page_loops(page, &ecm);
+			page_fail(page, put_second_opinion(page, &ecm));
 		}
 	}
 	ecm_function_deinit(&ecm);

@@ -1,6 +1,7 @@
 /* Has rfprof measure a command, and takes its profile. */
 #include "sweep/measure.h"
 
+#include "sweep/scratch.h"
 #include "tracer/process/own_file.h"
 
 #include <errno.h>
@@ -90,26 +91,14 @@ static struct rf_error *run(const struct measure_options *options, char *const *
 struct rf_error *measure(const struct measure_options *options, char *const *command, bool traced,
 			 int *status, struct profile **out)
 {
-	const char *temporary = getenv("TMPDIR");
-	char *directory, *path = NULL;
+	struct scratch scratch;
 	*out = NULL;
-	if (asprintf(&directory, "%s/rfprof-sweep-XXXXXX", temporary ? temporary : "/tmp") < 0)
-		return rf_error_no_memory();
-	if (!mkdtemp(directory)) {
-		struct rf_error *error = rf_error_errno(RF_EACCESS, errno, "set TMPDIR",
-							"cannot make %s", directory);
-		free(directory);
+	struct rf_error *error = scratch_init(&scratch);
+	if (error)
 		return error;
-	}
-	struct rf_error *error = asprintf(&path, "%s/point.rfp", directory) < 0
-					 ? rf_error_no_memory()
-					 : run(options, command, traced, path, status);
+	error = run(options, command, traced, scratch.file, status);
 	if (!error && *status == 0)
-		error = profile_load_parts(path, traced ? 0 : PROFILE_SUMS, out);
-	if (path)
-		unlink(path);
-	rmdir(directory);
-	free(path);
-	free(directory);
+		error = profile_load_parts(scratch.file, traced ? 0 : PROFILE_SUMS, out);
+	scratch_deinit(&scratch);
 	return error;
 }

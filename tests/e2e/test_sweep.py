@@ -158,9 +158,10 @@ def test_killed_at_any_moment(t, kills):
     n = 3 if kills == 8 else 12
     path = os.path.join(t.directory, "sweep.rfp")
     command = [t.rfprof_path, "sweep", *OPTIONS, f"n=1000:{n}000:1000", "--", program, "{n}"]
-    known = []
+    temporary, known = os.path.join(t.directory, "temporary"), []
+    os.mkdir(temporary)
     for _ in range(kills):
-        process = subprocess.Popen(command, cwd=t.directory, env=t.environment(), start_new_session=True,
+        process = subprocess.Popen(command, cwd=t.directory, env={**t.environment(), "TMPDIR": temporary}, start_new_session=True,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(draw.uniform(0, 1.5))
         os.killpg(process.pid, signal.SIGKILL)
@@ -169,6 +170,8 @@ def test_killed_at_any_moment(t, kills):
             now = rows(path) if n_tables(path) else []
             assert now[:len(known)] == known
             known = now
+    assert len(os.listdir(temporary)) <= 1  # of the last one, for the next to remove
+    assert t.run(command, cwd=t.directory, env={"TMPDIR": temporary}).status == 0 and not os.listdir(temporary)
     points = sweep(t, f"n=1000:{n}000:1000", "--", program, "{n}")
     assert [point["repeats"] for point in points] == [2] * n
     assert rows(path)[:len(known)] == known and n_kept(path) == 2 * n

@@ -5,15 +5,13 @@
 #include "insn/decoder.h"
 #include "insn/recurrence.h"
 #include "machine/data/core_json.h"
+#include "report/model/model_irregular.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_WAY 4096 /* instructions of a turn whose chain is looked for */
 #define TICKS 100    /* of a recurrence, in a cycle */
-/* Instructions in flight, where the machine does not say: what cores have had since 2013 at least
- * (Haswell; Intel's optimisation manual). */
-#define REORDER_BUFFER 192
 
 /* Cycles of a turn, but for `instructions` and `unknown`, which are numbers. */
 struct sums {
@@ -365,7 +363,7 @@ static double beside_each_other(const struct in_core_code *code, uint32_t loop, 
 				double chain)
 {
 	const struct model_loop *of = &code->function->loops[loop];
-	const double buffer = profile_number_fact(code->profile, "reorder_buffer", REORDER_BUFFER);
+	const double buffer = model_reorder_buffer(code->profile);
 	if (of->entries <= 0 || of->turns <= 0)
 		return chain;
 	const double in_entry = instructions * (double)of->turns / (double)of->entries;

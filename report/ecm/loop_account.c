@@ -26,6 +26,8 @@ struct context {
 struct piece {
 	uint32_t loop; /* PROFILE_NONE */
 	double turns;
+	double instructions;      /* executed */
+	double run_through;       /* of these, from when it is entered until it is left */
 	double events[N_TRAFFIC]; /* bytes */
 	struct model_irregular irregular[MODEL_LEVELS];
 };
@@ -53,6 +55,11 @@ static struct piece piece_of(const struct model_function *f, uint32_t loop)
 	struct piece piece = {.loop = loop, .turns = in_loop ? (double)f->loops[loop].turns : 1};
 	size_t n;
 	const struct model_loop *within = model_loops_within(f, loop, &n);
+	const struct tally_main all = in_loop ? f->loops[loop].tally : model_tally_main(&f->tally);
+	const double times = in_loop ? (double)f->loops[loop].entries
+				     : (double)f->tally.class_instructions[INSN_RETURN];
+	piece.instructions = (double)all.instructions;
+	piece.run_through = times > 0 ? piece.instructions / times : piece.instructions;
 	if (in_loop) {
 		add_bytes(piece.events, f->loops[loop].bytes, 1);
 		add_irregular(piece.irregular, f->loops[loop].irregular, 1);
@@ -60,8 +67,10 @@ static struct piece piece_of(const struct model_function *f, uint32_t loop)
 		add_bytes(piece.events, &f->traffic->bytes, 1);
 		add_irregular(piece.irregular, f->traffic->irregular, 1);
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		add_bytes(piece.events, within[i].bytes, -1);
+		piece.instructions -= (double)within[i].tally.instructions;
+	}
 	for (size_t i = 0; i < f->n_loops && !in_loop;
 	     i++) /* those of loops are their own code's */
 		add_irregular(piece.irregular, f->loops[i].irregular, -1);
@@ -71,22 +80,28 @@ static struct piece piece_of(const struct model_function *f, uint32_t loop)
 /* ---- what a piece takes ---- */
 
 /* Processor time that its irregular lines take: one after another on the longest chain of each
- * loop, or as many at once as there can be, whichever is longer.  Those in L1 are in the core's
- * part. */
+ * loop, or as many at once as there are under way, or can be at the most, whichever is longest.
+ * Those in L1 are in the core's part. */
 static void add_latency(const struct context *context, const struct piece *piece,
 			struct ecm_account *account)
 {
 	const double threads = context->f->concurrency;
-	double lines[MODEL_LEVELS] = {0}, longest[MODEL_LEVELS] = {0};
+	double lines[MODEL_LEVELS] = {0}, longest[MODEL_LEVELS] = {0}, all = 0;
 	for (int level = 1; level < MODEL_LEVELS; level++) {
 		lines[level] = piece->irregular[level].lines;
 		longest[level] = piece->irregular[level].longest;
+		all += lines[level];
 	}
 	const struct model_wait random = model_wait_for(context->profile, lines, PATTERN_RANDOM,
 							threads, false),
 				chase = model_wait_for(context->profile, longest, PATTERN_CHASE,
+						       threads, false),
+				alone = model_wait_for(context->profile, lines, PATTERN_CHASE,
 						       threads, false);
-	account->latency_s = fmax(random.seconds, chase.seconds) * threads;
+	const double seconds = fmax(random.seconds, chase.seconds),
+		     at_once = model_waits_at_once(context->profile, context->f, all,
+						   piece->instructions, piece->run_through);
+	account->latency_s = fmax(seconds, alone.seconds / at_once) * threads;
 	for (int level = 1; level < MODEL_LEVELS; level++)
 		if (lines[level] > 0 && !(account->latency_s > 0))
 			account->lacks |= ECM_LACKS_LATENCY;

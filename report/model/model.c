@@ -179,6 +179,22 @@ static void take_threads(const struct profile *profile, struct model_threads *th
 		pair_threads(profile, model->twin_of_thread);
 }
 
+/* What code does on average, for functions that are so short that others are under way with them.
+ */
+static void set_density(struct model *model)
+{
+	const struct model_estimate *events = model->bytes.events;
+	double instructions = 0;
+	for (size_t i = 0; i < model->n_functions; i++)
+		instructions += (double)model->functions[i].tally.instructions;
+	const double lines =
+		(events[TRAFFIC_L2_READ].bytes + events[TRAFFIC_L2_WRITE_ALLOCATE].bytes) /
+		CACHE_LINE;
+	for (size_t i = 0; i < model->n_functions; i++)
+		if (model->functions[i].traffic && instructions > 0)
+			model->functions[i].traffic->program_density = lines / instructions;
+}
+
 struct rf_error *model_build_as(const struct profile *profile, const struct model_choice *choice,
 				struct model *out)
 {
@@ -197,6 +213,7 @@ struct rf_error *model_build_as(const struct profile *profile, const struct mode
 	if (!error) {
 		take_threads(profile, &threads, &model);
 		model_take_rows(&rows, &model);
+		set_density(&model);
 		*out = model;
 	} else {
 		free_lists(&model);

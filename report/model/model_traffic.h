@@ -129,6 +129,7 @@ struct model_traffic {
 	/* The parts of its memory traffic that objects have, the largest first. */
 	struct profile_sum_object *objects;
 	size_t n_objects, cap_objects;
+	double program_density; /* lines that L1 had not per instruction, of all code */
 	struct model_strides strides;
 	struct model_irregular irregular[MODEL_LEVELS]; /* from L1 to DRAM */
 	/* Memory traffic against capacity, ascending; capacity 0 (always) first: so many bytes move

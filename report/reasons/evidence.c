@@ -90,6 +90,18 @@ static const struct model_level *unsure_level(const struct model_function *f)
 	return NULL;
 }
 
+/* NAN where no instruction is irregular, or none of its lines came from below L1. */
+static double irregular_lines(const struct model_traffic *traffic)
+{
+	double irregular = 0;
+	for (int level = 1; level < MODEL_LEVELS; level++)
+		irregular += traffic->irregular[level].lines;
+	const double all = traffic->n_levels > 1
+				   ? traffic->levels[1].moved[DIRECTION_READ].bytes / CACHE_LINE
+				   : 0;
+	return irregular > 0 && all > 0 ? fmin(100, percent(irregular, all)) : NAN;
+}
+
 static void add_data(const struct model_function *f, struct model_evidence *evidence)
 {
 	const struct model_traffic *traffic = f->traffic;
@@ -101,13 +113,17 @@ static void add_data(const struct model_function *f, struct model_evidence *evid
 		evidence->bandwidth_used = percent(level->rate, level->bandwidth);
 	}
 	evidence->unsure = unsure_level(f);
-	evidence->irregular = percent(strides->random, steps);
+	evidence->irregular = irregular_lines(traffic);
+	evidence->by_steps = isnan(evidence->irregular);
+	if (evidence->by_steps)
+		evidence->irregular = percent(strides->random, steps);
 	evidence->strided = percent(strides->constant, steps);
 	const double to_l1 =
 		traffic->n_levels > 1 ? traffic->levels[1].moved[DIRECTION_READ].bytes : 0;
 	if (to_l1 > 0)
 		evidence->touched =
 			percent((double)f->tally.load_bytes + (double)f->tally.store_bytes, to_l1);
+	evidence->steps_far = evidence->strided > 30 && evidence->touched < 50;
 	if (strides->fetched > 0)
 		evidence->used = percent(strides->used, strides->fetched);
 	evidence->evadable = percent(traffic->bytes.events[TRAFFIC_MEM_EVADABLE].bytes,

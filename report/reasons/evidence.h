@@ -78,7 +78,11 @@ struct model_evidence {
 	/* The level whose bytes are known so roughly that they may need most of its time, though
 	 * the estimate does not; NULL: none. */
 	const struct model_level *unsure;
-	double irregular, strided; /* of the steps between its addresses */
+	/* Of the lines that L1 had not: those of instructions whose addresses are irregular; where
+	 * no instruction is told apart (by_steps) of the steps between addresses, as `strided`. */
+	double irregular, strided;
+	bool by_steps;
+	bool steps_far; /* many steps are strided, and most of each line is not touched by then */
 	double touched; /* of the bytes that come to L1: loaded and stored, more than 100 where they
 			 * are used again; NAN: none come */
 	double used;    /* of the bytes that it brings in from memory; NAN: none */

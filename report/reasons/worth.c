@@ -61,7 +61,20 @@ static bool is_chased(const struct account *account)
 	return (double)account->f->code.chased_loads > lines / 2;
 }
 
-/* Waiting for the lines that come from below L1, if all of them are met without order. */
+static double at_once(const struct account *account, const double lines[MODEL_LEVELS])
+{
+	const struct tally *tally = &account->f->tally;
+	const double instructions = (double)tally->instructions,
+		     returns = (double)tally->class_instructions[INSN_RETURN];
+	double all = 0;
+	for (int level = 1; level < MODEL_LEVELS; level++)
+		all += lines[level];
+	return model_waits_at_once(account->profile, account->f, all, instructions,
+				   returns > 0 ? instructions / returns : instructions);
+}
+
+/* Waiting for the lines that come from below L1, if all of them are met without order: one after
+ * the other, or as many at once as there can be, or as lie within a reorder buffer. */
 static double waiting_for_lines(const struct account *account)
 {
 	const struct model_traffic *traffic = account->f->traffic;
@@ -73,10 +86,14 @@ static double waiting_for_lines(const struct account *account)
 		lines[level_index(level->name)] =
 			or_nothing(level->moved[DIRECTION_READ].bytes - or_nothing(farther)) / LINE;
 	}
-	return model_wait_for(account->profile, lines,
-			      is_chased(account) ? PATTERN_CHASE : PATTERN_RANDOM,
-			      account->f->concurrency, true)
-		.seconds;
+	const struct profile *profile = account->profile;
+	const double threads = account->f->concurrency,
+		     alone = model_wait_for(profile, lines, PATTERN_CHASE, threads, true).seconds;
+	return is_chased(account)
+		       ? alone
+		       : fmax(alone / at_once(account, lines),
+			      model_wait_for(profile, lines, PATTERN_RANDOM, threads, true)
+				      .seconds);
 }
 
 /* What moves at each level; where only its roof says which one it is, at that one, if it holds the
@@ -187,9 +204,11 @@ static void save_data(const struct account *account)
 	if (e->level)
 		save_of(account, CAUSE_BANDWIDTH, NEED_LEVEL + (int)level_index(e->level->name), 0);
 	save_of(account, CAUSE_IRREGULAR, NEED_DATA, 0);
-	save_on_top(account, CAUSE_STRIDED,
-		    step >= PAGE || step <= -PAGE ? account->f->elapsed_s
-						  : e->strided / 100 * waiting_for_lines(account));
+	if (e->steps_far)
+		save_on_top(account, CAUSE_STRIDED,
+			    step >= PAGE || step <= -PAGE
+				    ? account->f->elapsed_s
+				    : e->strided / 100 * waiting_for_lines(account));
 	if (!isnan(e->used))
 		save_of(account, CAUSE_UNUSED, memory, moves * e->used / 100);
 	save_of(account, CAUSE_EVADABLE, memory, moves * (1 - e->evadable / 100));

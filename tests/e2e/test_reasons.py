@@ -18,7 +18,7 @@ SUITE = "e2e/reasons"
 
 WORDS = {
     "bandwidth": r"(?:L1|L2|L3|DRAM) is what its roof stands on",
-    "irregular": r"steps between its addresses are irregular|come from irregular addresses|waits for the one before",
+    "irregular": r"addresses are irregular|come from irregular addresses|waits for the one before",
     "strided": r"steps between its addresses are strided",
     "unused": r"of the bytes that it brings in from memory only",
     "evadable": r"lines read only to be overwritten whole",

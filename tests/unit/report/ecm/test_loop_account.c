@@ -162,6 +162,34 @@ Test(loop_account, what_if)
 	}
 }
 
+/* 1.5 lines a turn of six instructions: 48 of them are under way in a usual core, 2 in one of eight
+ * instructions, and none but the one at hand in one of two. */
+Test(loop_account, lines_beyond_the_reorder_buffer_are_waited_for_alone)
+{
+	static const struct {
+		const char *buffer;
+		double ns; /* a turn */
+	} cores[] = {{NULL, 96}, {"8", 480}, {"2", 960}};
+	struct model_irregular irregular[MODEL_LEVELS] = {[3] = {.lines = 1.5 * TURNS}};
+	for (size_t i = 0; i < sizeof(cores) / sizeof(*cores); i++) {
+		struct profile *p = profile_of(true, true, 300);
+		struct ecm_function ecm;
+		sample_roof(p, ROOF_BANDWIDTH, "avx2", "", "random", "DRAM", 1, 1);
+		sample_roof(p, ROOF_BANDWIDTH, "avx2", "", "chase", "DRAM", 1, 0.1);
+		if (cores[i].buffer)
+			profile_set_fact(p, "reorder_buffer", "%s", cores[i].buffer);
+		struct model model = build_as(p, with_loops);
+		struct model_function *f = (struct model_function *)find(&model, "triad");
+		const struct ecm_machine machine = ecm_machine_of(p);
+		f->loops[0].irregular = irregular;
+		assert_ok(ecm_function_init(&ecm, &machine, p, &model, f));
+		near(ecm.loops[0].latency_s, cores[i].ns * 1e-9 * TURNS, 1e-9, "latency");
+		ecm_function_deinit(&ecm);
+		model_deinit(&model);
+		profile_destroy(p);
+	}
+}
+
 /* 1.5 lines a turn for which the loop waits 96 cycles.  Prefetched, they come over the links with
  * the rest, as if they had been regular from the start; nearer, they take the same where nobody
  * knows what L2 takes. */

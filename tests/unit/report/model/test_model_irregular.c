@@ -1,4 +1,5 @@
 /* Chains of loads in code that is known, and the roofs that they have. */
+#include "report/model/model_irregular.h"
 #include "tests/unit/report/report_checks.h"
 #include "tests/unit/report/report_sample.h"
 
@@ -216,5 +217,24 @@ Test(model_irregular, without_rows_it_is_a_stream)
 	cr_expect_eq(find(&model, "f")->place.pattern, PATTERN_STREAM);
 	cr_expect_str_eq(find(&model, "f")->place.level, "DRAM");
 	model_deinit(&model);
+	profile_destroy(p);
+}
+
+/* Lines lie as densely as the code has them, or as the program where it is entered and left within
+ * a reorder buffer. */
+Test(model_irregular, as_many_wait_as_lie_within_a_reorder_buffer)
+{
+	struct profile *p = report_traced_sample();
+	struct model_traffic traffic = {.program_density = 0.01};
+	struct model_function f = {.traffic = &traffic};
+	profile_set_fact(p, "reorder_buffer", "400");
+	expect_near(model_waits_at_once(p, &f, 100, 1000, 1000), 40, "its own");
+	expect_near(model_waits_at_once(p, &f, 100, 1000, 400), 40, "its own, just");
+	expect_near(model_waits_at_once(p, &f, 100, 1000, 100), 13, "a quarter its own");
+	expect_near(model_waits_at_once(p, &f, 100, 1000, 0), 4, "the program's");
+	expect_near(model_waits_at_once(p, &f, 0, 0, 0), 4, "nothing of its own");
+	expect_near(model_waits_at_once(p, &f, 1, 1000, 1000), 1, "at least the one at hand");
+	f.traffic = NULL;
+	expect_near(model_waits_at_once(p, &f, 100, 1000, 100), 10, "nothing known of others");
 	profile_destroy(p);
 }

@@ -46,6 +46,7 @@ static void add_irregular(struct model_irregular *sum, const struct model_irregu
 	for (int level = 0; part && level < MODEL_LEVELS; level++) {
 		sum[level].lines = fmax(0, sum[level].lines + sign * part[level].lines);
 		sum[level].longest = fmax(0, sum[level].longest + sign * part[level].longest);
+		sum[level].brief = fmax(0, sum[level].brief + sign * part[level].brief);
 	}
 }
 
@@ -79,32 +80,60 @@ static struct piece piece_of(const struct model_function *f, uint32_t loop)
 
 /* ---- what a piece takes ---- */
 
-/* Processor time that its irregular lines take: one after another on the longest chain of each
- * loop, or as many at once as there are under way, or can be at the most, whichever is longest.
- * Those in L1 are in the core's part. */
+/* Irregular lines of a piece by level, but L1: all, those on the longest chain of each loop, and
+ * those on chains that end after a few turns. */
+struct lines {
+	double all[MODEL_LEVELS], longest[MODEL_LEVELS], brief[MODEL_LEVELS];
+	double sum;
+};
+
+static struct lines lines_of(const struct piece *piece)
+{
+	struct lines lines = {.sum = 0};
+	for (int level = 1; level < MODEL_LEVELS; level++) {
+		lines.all[level] = piece->irregular[level].lines;
+		lines.longest[level] = piece->irregular[level].longest;
+		lines.brief[level] = piece->irregular[level].brief;
+		lines.sum += lines.all[level];
+	}
+	return lines;
+}
+
+/* `n` of something that the piece does; how many of these are under way at once. */
+static double at_once(const struct context *context, const struct piece *piece, double n,
+		      double in_program)
+{
+	return model_waits_at_once(context->profile, context->f,
+				   piece->instructions > 0 ? n / piece->instructions : 0,
+				   in_program, piece->run_through);
+}
+
+/* Processor time that its irregular lines take, the longest of: those on a long chain one after
+ * another; those on brief ones, as many chains at once as the piece is entered within a reorder
+ * buffer; all of them, as many at once as are within one, and as there can be at the most.  Those
+ * in L1 are in the core's part. */
 static void add_latency(const struct context *context, const struct piece *piece,
 			struct ecm_account *account)
 {
+	const struct lines lines = lines_of(piece);
+	const struct profile *profile = context->profile;
 	const double threads = context->f->concurrency;
-	double lines[MODEL_LEVELS] = {0}, longest[MODEL_LEVELS] = {0}, all = 0;
-	for (int level = 1; level < MODEL_LEVELS; level++) {
-		lines[level] = piece->irregular[level].lines;
-		longest[level] = piece->irregular[level].longest;
-		all += lines[level];
-	}
-	const struct model_wait random = model_wait_for(context->profile, lines, PATTERN_RANDOM,
-							threads, false),
-				chase = model_wait_for(context->profile, longest, PATTERN_CHASE,
-						       threads, false),
-				alone = model_wait_for(context->profile, lines, PATTERN_CHASE,
-						       threads, false);
-	const double seconds = fmax(random.seconds, chase.seconds),
-		     at_once = model_waits_at_once(context->profile, context->f, all,
-						   piece->instructions, piece->run_through);
-	account->latency_s = fmax(seconds, alone.seconds / at_once) * threads;
-	for (int level = 1; level < MODEL_LEVELS; level++)
-		if (lines[level] > 0 && !(account->latency_s > 0))
-			account->lacks |= ECM_LACKS_LATENCY;
+	const double entries =
+		piece->run_through > 0 ? piece->instructions / piece->run_through : 0;
+	const double program = context->f->traffic ? context->f->traffic->program_lines : 0;
+	const double seconds[] = {
+		model_wait_for(profile, lines.all, PATTERN_RANDOM, threads, false).seconds,
+		model_wait_for(profile, lines.longest, PATTERN_CHASE, threads, false).seconds,
+		model_wait_for(profile, lines.brief, PATTERN_CHASE, threads, false).seconds /
+			at_once(context, piece, entries, entries),
+		model_wait_for(profile, lines.all, PATTERN_CHASE, threads, false).seconds /
+			at_once(context, piece, lines.sum, program),
+	};
+	account->latency_s = 0;
+	for (size_t i = 0; i < sizeof(seconds) / sizeof(*seconds); i++)
+		account->latency_s = fmax(account->latency_s, seconds[i] * threads);
+	if (lines.sum > 0 && !(account->latency_s > 0))
+		account->lacks |= ECM_LACKS_LATENCY;
 }
 
 static void add_core(const struct context *context, const struct piece *piece,
@@ -220,6 +249,7 @@ static void block(const struct context *context, const struct piece *piece,
 	for (int level = L2 + 1; level < MODEL_LEVELS; level++) {
 		near.irregular[L2].lines += near.irregular[level].lines;
 		near.irregular[L2].longest += near.irregular[level].longest;
+		near.irregular[L2].brief += near.irregular[level].brief;
 		near.irregular[level] = (struct model_irregular){0};
 	}
 	const double now = account->latency_s;

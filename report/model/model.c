@@ -181,7 +181,7 @@ static void take_threads(const struct profile *profile, struct model_threads *th
 
 /* What code does on average, for functions that are so short that others are under way with them.
  */
-static void set_density(struct model *model)
+static void set_program(struct model *model)
 {
 	const struct model_estimate *events = model->bytes.events;
 	double instructions = 0;
@@ -190,9 +190,13 @@ static void set_density(struct model *model)
 	const double lines =
 		(events[TRAFFIC_L2_READ].bytes + events[TRAFFIC_L2_WRITE_ALLOCATE].bytes) /
 		CACHE_LINE;
-	for (size_t i = 0; i < model->n_functions; i++)
-		if (model->functions[i].traffic && instructions > 0)
-			model->functions[i].traffic->program_density = lines / instructions;
+	for (size_t i = 0; i < model->n_functions; i++) {
+		struct model_traffic *traffic = model->functions[i].traffic;
+		if (traffic) {
+			traffic->program_instructions = instructions;
+			traffic->program_lines = lines;
+		}
+	}
 }
 
 struct rf_error *model_build_as(const struct profile *profile, const struct model_choice *choice,
@@ -213,7 +217,7 @@ struct rf_error *model_build_as(const struct profile *profile, const struct mode
 	if (!error) {
 		take_threads(profile, &threads, &model);
 		model_take_rows(&rows, &model);
-		set_density(&model);
+		set_program(&model);
 		*out = model;
 	} else {
 		free_lists(&model);

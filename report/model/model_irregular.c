@@ -381,19 +381,20 @@ static struct model_irregular *irregular_of(const struct finder *finder, uint32_
 
 /* The steps of a chain below L1, each to the loop that its load is in. */
 static void share_out(const struct finder *finder, const struct candidates *candidates,
-		      uint64_t chain)
+		      uint64_t chain, bool is_long)
 {
 	for (size_t i = 0; i < candidates->n; i++) {
 		struct model_irregular *own = irregular_of(finder, candidates->node[i]);
 		if (!own || !(chain >> i & 1 || is_beside_chain(finder, candidates, i, chain)))
 			continue;
 		for (int level = 1; level < MODEL_LEVELS; level++)
-			own[level].longest += found_at(candidates->load[i], level);
+			*(is_long ? &own[level].longest : &own[level].brief) +=
+				found_at(candidates->load[i], level);
 	}
 }
 
 /* Adds the chains of a loop to the traffic: the one that takes longest as `longest`.  `is_long`:
- * they count; else they are only taken out, so that a loop around this one does not find them. */
+ * they count for the function; a loop around this one finds none of them again. */
 static void add_chains(struct finder *finder, const struct candidates *candidates, bool is_long,
 		       struct model_irregular *irregular)
 {
@@ -415,8 +416,7 @@ static void add_chains(struct finder *finder, const struct candidates *candidate
 	}
 	for (int level = 0; level < MODEL_LEVELS && is_long; level++)
 		irregular[level].longest += longest[level];
-	if (is_long)
-		share_out(finder, candidates, longest_chain);
+	share_out(finder, candidates, longest_chain, is_long);
 }
 
 static void find_chains(struct finder *finder, struct model_irregular *irregular)
@@ -578,11 +578,13 @@ double model_reorder_buffer(const struct profile *profile)
 }
 
 double model_waits_at_once(const struct profile *profile, const struct model_function *function,
-			   double lines, double instructions, double run_through)
+			   double own, double all, double run_through)
 {
+	const struct model_traffic *traffic = function->traffic;
 	const double buffer = model_reorder_buffer(profile), share = fmin(1, run_through / buffer),
-		     own = instructions > 0 ? lines / instructions : 0,
-		     around = function->traffic ? function->traffic->program_density : 0;
+		     around = traffic && traffic->program_instructions > 0
+				      ? all / traffic->program_instructions
+				      : 0;
 	return fmax(1, buffer * (share * own + (1 - share) * around));
 }
 

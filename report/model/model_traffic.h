@@ -114,6 +114,9 @@ struct model_irregular {
 	double chained; /* of these, by loads that wait for an earlier one of their chain */
 	double longest; /* of these, on the chain of each loop that takes longest: all of them one
 			 * after another */
+	/* Of loops alone: the same of chains that end after a few turns, of which those of several
+	 * entries may be under way at once. */
+	double brief;
 };
 
 struct model_traffic {
@@ -129,7 +132,7 @@ struct model_traffic {
 	/* The parts of its memory traffic that objects have, the largest first. */
 	struct profile_sum_object *objects;
 	size_t n_objects, cap_objects;
-	double program_density; /* lines that L1 had not per instruction, of all code */
+	double program_instructions, program_lines; /* of all code; lines that L1 had not */
 	struct model_strides strides;
 	struct model_irregular irregular[MODEL_LEVELS]; /* from L1 to DRAM */
 	/* Memory traffic against capacity, ascending; capacity 0 (always) first: so many bytes move

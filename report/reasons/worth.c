@@ -69,7 +69,9 @@ static double at_once(const struct account *account, const double lines[MODEL_LE
 	double all = 0;
 	for (int level = 1; level < MODEL_LEVELS; level++)
 		all += lines[level];
-	return model_waits_at_once(account->profile, account->f, all, instructions,
+	return model_waits_at_once(account->profile, account->f,
+				   instructions > 0 ? all / instructions : 0,
+				   account->f->traffic->program_lines,
 				   returns > 0 ? instructions / returns : instructions);
 }
 

@@ -142,7 +142,6 @@ Test(model_irregular, chains_are_seen_in_the_code)
 	}
 }
 
-/* 20 turns an entry: the next walk begins before this one has ended. */
 /* Where loops are asked for, each has those of its own code. */
 Test(model_irregular, loops_have_their_own)
 {
@@ -161,15 +160,23 @@ Test(model_irregular, loops_have_their_own)
 	}
 }
 
-Test(model_irregular, short_chains_run_beside_each_other)
+/* 20 turns an entry: the next walk may begin before this one has ended. */
+Test(model_irregular, short_chains_are_told_apart)
 {
-	struct profile *p = profile_of(&chain_cases[0], TURNS / 20, 1);
-	struct model model = build(p);
-	const struct model_irregular *irregular = find(&model, "f")->traffic->irregular;
-	cr_expect_eq(irregular[3].lines, TURNS);
-	cr_expect_eq(irregular[3].chained, 0);
-	model_deinit(&model);
-	profile_destroy(p);
+	for (size_t i = 0; i < N_CASES; i++) {
+		const struct chain_case *c = &chain_cases[i];
+		struct profile *p = profile_of(c, TURNS / 20, 1);
+		struct model model = build_as(p, (struct model_choice){.loops = true});
+		const struct model_function *f = find(&model, "f");
+		const struct model_irregular *irregular = f->traffic->irregular;
+		cr_expect_eq(irregular[3].lines, (double)TURNS * c->fetching);
+		cr_expect(irregular[3].chained == 0 && irregular[3].longest == 0);
+		cr_assert_eq(f->n_loops, 1);
+		cr_expect_eq(f->loops[0].irregular[3].longest, 0, "%s", c->what);
+		cr_expect_eq(f->loops[0].irregular[3].brief, TURNS * c->longest, "%s", c->what);
+		model_deinit(&model);
+		profile_destroy(p);
+	}
 }
 
 /* A million lines: 0.1 s one after the other, 8 ms beside each other, 4.3 ms streamed. */
@@ -225,16 +232,15 @@ Test(model_irregular, without_rows_it_is_a_stream)
 Test(model_irregular, as_many_wait_as_lie_within_a_reorder_buffer)
 {
 	struct profile *p = report_traced_sample();
-	struct model_traffic traffic = {.program_density = 0.01};
+	struct model_traffic traffic = {.program_instructions = 1e6};
 	struct model_function f = {.traffic = &traffic};
 	profile_set_fact(p, "reorder_buffer", "400");
-	expect_near(model_waits_at_once(p, &f, 100, 1000, 1000), 40, "its own");
-	expect_near(model_waits_at_once(p, &f, 100, 1000, 400), 40, "its own, just");
-	expect_near(model_waits_at_once(p, &f, 100, 1000, 100), 13, "a quarter its own");
-	expect_near(model_waits_at_once(p, &f, 100, 1000, 0), 4, "the program's");
-	expect_near(model_waits_at_once(p, &f, 0, 0, 0), 4, "nothing of its own");
-	expect_near(model_waits_at_once(p, &f, 1, 1000, 1000), 1, "at least the one at hand");
+	expect_near(model_waits_at_once(p, &f, 0.1, 1e4, 1000), 40, "its own");
+	expect_near(model_waits_at_once(p, &f, 0.1, 1e4, 400), 40, "its own, just");
+	expect_near(model_waits_at_once(p, &f, 0.1, 1e4, 100), 13, "a quarter its own");
+	expect_near(model_waits_at_once(p, &f, 0.1, 1e4, 0), 4, "the program's");
+	expect_near(model_waits_at_once(p, &f, 0.001, 1e4, 1000), 1, "at least the one at hand");
 	f.traffic = NULL;
-	expect_near(model_waits_at_once(p, &f, 100, 1000, 100), 10, "nothing known of others");
+	expect_near(model_waits_at_once(p, &f, 0.1, 1e4, 100), 10, "nothing known of others");
 	profile_destroy(p);
 }

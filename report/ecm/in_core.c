@@ -5,7 +5,7 @@
 #include "insn/decoder.h"
 #include "insn/recurrence.h"
 #include "machine/data/core_json.h"
-#include "report/model/model_irregular.h"
+#include "report/ecm/under_way.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -363,7 +363,7 @@ static double beside_each_other(const struct in_core_code *code, uint32_t loop, 
 				double chain)
 {
 	const struct model_loop *of = &code->function->loops[loop];
-	const double buffer = model_reorder_buffer(code->profile);
+	const double buffer = ecm_reorder_buffer(code->profile);
 	if (of->entries <= 0 || of->turns <= 0)
 		return chain;
 	const double in_entry = instructions * (double)of->turns / (double)of->entries;

@@ -4,6 +4,7 @@
 #include "report/ecm/in_core_source.h"
 #include "report/ecm/measured_core.h"
 #include "report/ecm/transfers.h"
+#include "report/ecm/under_way.h"
 #include "report/model/model_irregular.h"
 #include "report/model/model_loops.h"
 #include "report/model/model_place.h"
@@ -103,9 +104,9 @@ static struct lines lines_of(const struct piece *piece)
 static double at_once(const struct context *context, const struct piece *piece, double n,
 		      double in_program)
 {
-	return model_waits_at_once(context->profile, context->f,
-				   piece->instructions > 0 ? n / piece->instructions : 0,
-				   in_program, piece->run_through);
+	return ecm_under_way(context->profile, context->f,
+			     piece->instructions > 0 ? n / piece->instructions : 0, in_program,
+			     piece->run_through);
 }
 
 /* Processor time that its irregular lines take, the longest of: those on a long chain one after

@@ -16,9 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Instructions in flight, where the machine does not say: what cores have had since 2013 at least
- * (Haswell; Intel's optimisation manual). */
-#define REORDER_BUFFER 192
 /* A core has some hundred instructions under way: chains of fewer turns overlap with the next. */
 #define LONG_CHAIN 32
 /* A loop with more irregular loads or code is not looked into. */
@@ -570,22 +567,6 @@ struct model_wait model_wait_for(const struct profile *profile, const double lin
 			most = seconds, wait.level = level, wait.noisy = rate.noisy;
 	}
 	return wait;
-}
-
-double model_reorder_buffer(const struct profile *profile)
-{
-	return profile_number_fact(profile, "reorder_buffer", REORDER_BUFFER);
-}
-
-double model_waits_at_once(const struct profile *profile, const struct model_function *function,
-			   double own, double all, double run_through)
-{
-	const struct model_traffic *traffic = function->traffic;
-	const double buffer = model_reorder_buffer(profile), share = fmin(1, run_through / buffer),
-		     around = traffic && traffic->program_instructions > 0
-				      ? all / traffic->program_instructions
-				      : 0;
-	return fmax(1, buffer * (share * own + (1 - share) * around));
 }
 
 static struct model_wait wait_in(const struct profile *profile,

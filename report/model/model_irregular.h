@@ -43,15 +43,6 @@ struct model_wait {
  * a rate was not measured, the usual one of processors if `usual`, else 0 seconds. */
 struct model_wait model_wait_for(const struct profile *profile, const double lines[MODEL_LEVELS],
 				 enum model_pattern pattern, double threads, bool usual);
-/* Instructions that the core of a profile has under way at most. */
-double model_reorder_buffer(const struct profile *profile);
-/* How many things that code of a function waits for, and that do not wait for each other, are under
- * way at once: as many as lie within a reorder buffer; at least 1.  The code has `own` of them in
- * an instruction, and `run_through` instructions from when it is entered until it is left: where
- * these are less than the buffer holds, what lies around it has as many as the program on average,
- * in which there are `all`. */
-double model_waits_at_once(const struct profile *profile, const struct model_function *function,
-			   double own, double all, double run_through);
 /* That of a function.  Where its loads cannot have waited so long, since the function took less
  * time than that, a chain is taken for loads that do not wait for each other, and these for a
  * stream. */

@@ -9,6 +9,7 @@
 
 #include "insn/dataflow.h"
 #include "report/ecm/mispredictions.h"
+#include "report/ecm/under_way.h"
 #include "report/model/model_irregular.h"
 #include "report/model/model_mix.h"
 #include "report/model/model_place.h"
@@ -69,10 +70,10 @@ static double at_once(const struct account *account, const double lines[MODEL_LE
 	double all = 0;
 	for (int level = 1; level < MODEL_LEVELS; level++)
 		all += lines[level];
-	return model_waits_at_once(account->profile, account->f,
-				   instructions > 0 ? all / instructions : 0,
-				   account->f->traffic->program_lines,
-				   returns > 0 ? instructions / returns : instructions);
+	return ecm_under_way(account->profile, account->f,
+			     instructions > 0 ? all / instructions : 0,
+			     account->f->traffic->program_lines,
+			     returns > 0 ? instructions / returns : instructions);
 }
 
 /* Waiting for the lines that come from below L1, if all of them are met without order: one after

@@ -2,6 +2,7 @@
 #include "report/ecm/ecm_words.h"
 #include "report/ecm/potentials.h"
 #include "report/ecm/transfers.h"
+#include "report/ecm/under_way.h"
 #include "tests/unit/report/report_checks.h"
 #include "tests/unit/report/report_sample.h"
 
@@ -429,5 +430,23 @@ Test(loop_account, mispredictions_come_on_top)
 	ecm_function_deinit(&without);
 	ecm_function_deinit(&with);
 	model_deinit(&model);
+	profile_destroy(p);
+}
+
+/* Lines lie as densely as the code has them, or as the program where it is entered and left within
+ * a reorder buffer. */
+Test(loop_account, as_many_wait_as_lie_within_a_reorder_buffer)
+{
+	struct profile *p = report_traced_sample();
+	struct model_traffic traffic = {.program_instructions = 1e6};
+	struct model_function f = {.traffic = &traffic};
+	profile_set_fact(p, "reorder_buffer", "400");
+	expect_near(ecm_under_way(p, &f, 0.1, 1e4, 1000), 40, "its own");
+	expect_near(ecm_under_way(p, &f, 0.1, 1e4, 400), 40, "its own, just");
+	expect_near(ecm_under_way(p, &f, 0.1, 1e4, 100), 13, "a quarter its own");
+	expect_near(ecm_under_way(p, &f, 0.1, 1e4, 0), 4, "the program's");
+	expect_near(ecm_under_way(p, &f, 0.001, 1e4, 1000), 1, "at least the one at hand");
+	f.traffic = NULL;
+	expect_near(ecm_under_way(p, &f, 0.1, 1e4, 100), 10, "nothing known of others");
 	profile_destroy(p);
 }

@@ -1,5 +1,4 @@
 /* Chains of loads in code that is known, and the roofs that they have. */
-#include "report/model/model_irregular.h"
 #include "tests/unit/report/report_checks.h"
 #include "tests/unit/report/report_sample.h"
 
@@ -224,23 +223,5 @@ Test(model_irregular, without_rows_it_is_a_stream)
 	cr_expect_eq(find(&model, "f")->place.pattern, PATTERN_STREAM);
 	cr_expect_str_eq(find(&model, "f")->place.level, "DRAM");
 	model_deinit(&model);
-	profile_destroy(p);
-}
-
-/* Lines lie as densely as the code has them, or as the program where it is entered and left within
- * a reorder buffer. */
-Test(model_irregular, as_many_wait_as_lie_within_a_reorder_buffer)
-{
-	struct profile *p = report_traced_sample();
-	struct model_traffic traffic = {.program_instructions = 1e6};
-	struct model_function f = {.traffic = &traffic};
-	profile_set_fact(p, "reorder_buffer", "400");
-	expect_near(model_waits_at_once(p, &f, 0.1, 1e4, 1000), 40, "its own");
-	expect_near(model_waits_at_once(p, &f, 0.1, 1e4, 400), 40, "its own, just");
-	expect_near(model_waits_at_once(p, &f, 0.1, 1e4, 100), 13, "a quarter its own");
-	expect_near(model_waits_at_once(p, &f, 0.1, 1e4, 0), 4, "the program's");
-	expect_near(model_waits_at_once(p, &f, 0.001, 1e4, 1000), 1, "at least the one at hand");
-	f.traffic = NULL;
-	expect_near(model_waits_at_once(p, &f, 0.1, 1e4, 100), 10, "nothing known of others");
 	profile_destroy(p);
 }

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PREFIX "rfprof-sweep-"
+#define PREFIX "rfprof-point-"
 #define PROFILE "point.rfp"
 #define MOST_TRIES 100
 

@@ -94,6 +94,7 @@ static struct rf_error *write_all(const struct options *given, const struct swee
 					   .traffic_formula = given->sweep_bytes,
 					   .size_formula = given->sweep_size,
 					   .per_cycle = given->sweep_per_cycle,
+					   .left = given->sweep_left,
 					   .joins = given->sweep_join},
 				  .metrics = given->sweep_metrics};
 	struct rf_error *error = gallery_init(&gallery, sweep, store, machine, given->sweep_with);

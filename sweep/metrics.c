@@ -46,6 +46,9 @@ static void add_row(struct list *list, const char *kernel, const struct model_fu
 	add(list, kernel, "load_instructions", (double)tally->loads);
 	add(list, kernel, "store_instructions", (double)tally->stores);
 	add(list, kernel, "single_flop", (double)flop_of(tally, PRECISION_SINGLE));
+	if (row->traffic && row->traffic->source == MEMORY_TRACED)
+		add(list, kernel, "mem_left_bytes",
+		    row->traffic->bytes.events[TRAFFIC_MEM_LEFT].bytes);
 	add_level(list, kernel, row->traffic, "L1", NULL, "l1_miss_ratio");
 	add_level(list, kernel, row->traffic, "L2", "l2_bytes", "l2_miss_ratio");
 	add_level(list, kernel, row->traffic, "L3", "l3_bytes", "l3_miss_ratio");

@@ -43,6 +43,7 @@ METRIC(ls_bytes, loaded(p, 0) + stored(p, 0))
 METRIC(l2_bytes, by_call(p, p->metrics.l2_bytes))
 METRIC(l3_bytes, by_call(p, p->metrics.l3_bytes))
 METRIC(mem_bytes, of(p, SWEEP_MOVED))
+METRIC(mem_left, by_call(p, p->metrics.mem_left_bytes))
 METRIC(l1_misses, p->metrics.l1_miss_ratio)
 METRIC(l2_misses, p->metrics.l2_miss_ratio)
 METRIC(l3_misses, p->metrics.l3_miss_ratio)
@@ -68,6 +69,7 @@ const struct metrics_row metrics_rows[] = {
 	{"L2 Bytes", "l2_bytes", l2_bytes, true},
 	{"L3 Bytes", "l3_bytes", l3_bytes, true},
 	{"Mem bytes", "mem_bytes", mem_bytes, true},
+	{"Mem left", "mem_left_bytes", mem_left, true},
 	{"L1 MR", "l1_miss_ratio", l1_misses, false},
 	{"L2 MR", "l2_miss_ratio", l2_misses, false},
 	{"L3 MR", "l3_miss_ratio", l3_misses, false},
@@ -131,6 +133,7 @@ static struct rf_error *put_definitions(const struct terminal *terminal, FILE *s
 		"table 9 estimates them from ratios of instructions",
 		"L2, L3, Mem bytes: lines that move in simulated caches, in both directions, with "
 		"write-backs; table 9 has the misses of the level above alone",
+		"Mem left: written, and still in the caches at the end; not in table 9",
 		"L1 MR: of load and store instructions; L2 MR, L3 MR: of lines that were asked for",
 		"flops/fpins: of instructions that compute; moves, conversions and compares are "
 		"not among them",

@@ -49,6 +49,18 @@ static double work_of(const struct series_point *point)
 	return isfinite(point->work) ? point->work : of(point, SWEEP_FLOP).median;
 }
 
+/* What moved at memory, or was written there, and where that is asked for what is still to be. */
+static struct summary moved_of(const struct plot_options *options, const struct series_point *point,
+			       enum sweep_quantity quantity)
+{
+	struct summary s = of(point, quantity);
+	if (!options->left || quantity == SWEEP_READ)
+		return s;
+	const double left = point->metrics.mem_left_bytes / point->result.calls;
+	return (struct summary){s.least + left, s.q1 + left, s.median + left, s.q3 + left,
+				s.most + left};
+}
+
 static double ls_bytes(const struct series_point *point)
 {
 	return of(point, SWEEP_LOADED).median + of(point, SWEEP_STORED).median;
@@ -72,11 +84,11 @@ static struct summary x_of(const struct making *m, const struct series_point *po
 	const double work = work_of(point);
 	switch (m->kind) {
 	case PLOT_ROOFLINE:
-		return over(work, of(point, SWEEP_MOVED));
+		return over(work, moved_of(m->options, point, SWEEP_MOVED));
 	case PLOT_READ:
-		return over(work, of(point, SWEEP_READ));
+		return over(work, moved_of(m->options, point, SWEEP_READ));
 	case PLOT_WRITE:
-		return over(work, of(point, SWEEP_WRITTEN));
+		return over(work, moved_of(m->options, point, SWEEP_WRITTEN));
 	case PLOT_CACHE_AWARE:
 		return exactly(work / ls_bytes(point));
 	default:
@@ -93,7 +105,8 @@ static struct summary above_least(struct summary s)
 
 static struct summary y_of(const struct making *m, const struct series_point *point)
 {
-	const struct summary time = of(point, SWEEP_TIME), moved = of(point, SWEEP_MOVED);
+	const struct summary time = of(point, SWEEP_TIME),
+			     moved = moved_of(m->options, point, SWEEP_MOVED);
 	switch (m->kind) {
 	case PLOT_INTENSITY:
 		return over(work_of(point), moved);
@@ -162,7 +175,7 @@ static struct rf_error *add_series(const struct making *m, const struct series *
 			error = add_repeats(m, series, &from->points[i]);
 	}
 	if (series)
-		series->scattered = m->kind == PLOT_DISTRIBUTION;
+		series->scattered = m->kind == PLOT_DISTRIBUTION || !m->gathered->numbers;
 	return error;
 }
 
@@ -253,10 +266,11 @@ static void name_chart(const struct making *m, const char *program, struct chart
 		"points: medians of repeats; boxes: quartiles; lines: least and most";
 	const struct plot_options *options = m->options;
 	snprintf(chart->title, sizeof(chart->title), "%s", program);
-	snprintf(chart->subtitle, sizeof(chart->subtitle), "%s%s%s%s", spread,
-		 m->kind <= PLOT_WRITE || m->kind == PLOT_INTENSITY || m->kind == PLOT_TRAFFIC
-			 ? "; caches simulated"
-			 : "",
+	const bool traffic =
+		m->kind <= PLOT_WRITE || m->kind == PLOT_INTENSITY || m->kind == PLOT_TRAFFIC;
+	snprintf(chart->subtitle, sizeof(chart->subtitle), "%s%s%s%s%s", spread,
+		 traffic ? "; caches simulated" : "",
+		 traffic && options->left ? ", with what is left there" : "",
 		 options->work_formula ? "; pseudo-flop: " : "",
 		 options->work_formula ? options->work_formula : "");
 	if (options->per_cycle) {

@@ -104,6 +104,7 @@ static void take_metric(void *context, const struct metric *metric)
 		{"l1_miss_ratio", &out->l1_miss_ratio},
 		{"l2_miss_ratio", &out->l2_miss_ratio},
 		{"l3_miss_ratio", &out->l3_miss_ratio},
+		{"mem_left_bytes", &out->mem_left_bytes},
 	};
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (strcmp(metric->name, all[i].name) == 0)
@@ -114,7 +115,7 @@ struct rf_error *sweep_metrics(const struct sweep *sweep, struct store *store, s
 			       const char *kernel, struct sweep_metrics *out)
 {
 	int64_t id;
-	*out = (struct sweep_metrics){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+	*out = (struct sweep_metrics){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 	struct rf_error *error = row_of(sweep, store, point, &id);
 	return error || !store || id <= 0 ? error
 					  : store_metrics(store, id, kernel, take_metric, out);

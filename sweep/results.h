@@ -35,7 +35,8 @@ struct rf_error *sweep_times(const struct sweep *sweep, struct store *store, siz
 /* Of the traced repeat, of all its calls; NAN: not known. */
 struct sweep_metrics {
 	double fp_instructions, load_instructions, store_instructions, single_flop, l2_bytes,
-		l3_bytes, l1_miss_ratio, l2_miss_ratio, l3_miss_ratio;
+		l3_bytes, l1_miss_ratio, l2_miss_ratio, l3_miss_ratio,
+		mem_left_bytes; /* changed, and still in a cache at the end */
 };
 struct rf_error *sweep_metrics(const struct sweep *sweep, struct store *store, size_t point,
 			       const char *kernel, struct sweep_metrics *out);

@@ -28,6 +28,7 @@ struct series {
 struct plot_options {
 	const char *work_formula, *traffic_formula, *size_formula; /* or NULL */
 	bool per_cycle;
+	bool left;  /* what is left in the caches at the end counts as written */
 	bool joins; /* equal values of the first parameter, by dashes */
 };
 

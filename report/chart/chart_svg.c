@@ -207,7 +207,7 @@ static const char *put_marker(const struct drawing *d, size_t series, double x, 
 {
 	static const char *const shapes[N_SHAPES] = {NULL, "M-4 -4H4V4H-4Z", "M0 -5.5L5 3.5H-5Z",
 						     "M0 -5.5L5.5 0L0 5.5L-5.5 0Z"};
-	const char *shape = shapes[series % N_SHAPES];
+	const char *shape = shapes[(series + series / N_COLOURS) % N_SHAPES];
 	if (!shape)
 		fprintf(d->out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.1f\" fill=\"%s\"", x, y,
 			RADIUS, colour_of(series));

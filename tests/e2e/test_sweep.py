@@ -13,6 +13,8 @@ import time
 
 import pytest
 
+import harness
+
 SOURCE = """
 #include <stdlib.h>
 __attribute__((noinline, noipa)) double add(long n)
@@ -315,3 +317,48 @@ def test_metrics(t):
         assert metrics["flop"] == int(point["parameters"]["n"]) and metrics["ls_bytes"] == ls
         assert metrics["flop_per_fp_instruction"] == 1
         assert metrics["arithmetic_intensity"] == pytest.approx(metrics["flop"] / ls)
+
+
+def test_what_is_left_in_the_caches(t):
+    """A cold call reads its array, and leaves it changed: it is written for --count-left alone."""
+    program = t.program(os.path.join(harness.SOURCE, "tests", "papers", "intensity.c"), ("-O2",), ("-lm",))
+    words = ("n=4096,8192", "--", program, "simple16", "{n}", "2000")
+    result = t.rfprof("sweep", "--kernel=kernel", "--repeats=2", "--traced=2", "--caches=cold", "-q", "--json=-", *words,
+                      cwd=t.directory, timeout=300)
+    points = json.loads(result.stdout)["points"]
+    for point in points:
+        array = 8 * int(point["parameters"]["n"])
+        assert array <= point["metrics"]["mem_left_bytes"] < array + 256  # and lines of the stack
+        assert array <= point["mem_read_bytes"]["median"] < array + 4096 and point["mem_write_bytes"]["median"] < 4096
+        assert point["mem_read_bytes"]["min"] > 0  # of both repeats
+    for kind in ("roofline", "read", "write", "intensity", "traffic"):
+        drawn = points_of(show(t, f"--plot={kind}", "--count-left", "--svg=-"))
+        expected = set()
+        for point in points:
+            n, read = int(point["parameters"]["n"]), point["mem_read_bytes"]["median"]
+            written = point["mem_write_bytes"]["median"] + point["metrics"]["mem_left_bytes"]
+            moved = read if kind == "read" else written if kind == "write" else read + written
+            expected.add(f"{moved if kind == 'traffic' else n / moved:.6g}")
+        across = kind not in ("intensity", "traffic")
+        assert {f"{x if across else y:.6g}" for _, _, x, y in drawn} == expected, kind
+    without = points_of(show(t, "--svg=-"))
+    assert all(x == pytest.approx(1 / 8, rel=0.1) for _, _, x, _ in without) and len(without) == 2
+    assert "what is left there" in show(t, "--count-left", "--svg=-") and "what is left there" not in show(t, "--svg=-")
+
+
+def test_series_of_words(t):
+    """Where the first parameter is a word its values have no order: their points are not connected."""
+    points = sweep(t, "w=b,a", "n=20000000,40000000", "--", "env", "M={w}", build(t), "{n}")
+    assert all(point["time_s"] for point in points)
+    picture = show(t, "--svg=-")
+    assert {label for _, label, _, _ in points_of(picture)} == {"a", "b"}
+    assert len(points_of(picture)) == 4 and 'class="series"' not in picture
+
+
+def test_many_series_differ(t):
+    """There are fewer colours than series; no two have the same colour and shape."""
+    points = sweep(t, "n=20000000", "m=1:20", "--", "env", "M={m}", build(t), "{n}", timeout=300)
+    assert len(points) == 20 and all(point["time_s"] for point in points)
+    picture = show(t, "--plot=time", "--svg=-")
+    marks = re.findall(r'<(?:circle|path transform="[^"]*") (?:d="(?P<shape>[^"]*)"|cx[^>]*?) fill="(?P<fill>[^"]*)"[^>]* class="point"', picture)
+    assert len(marks) == 20 == len(set(marks))

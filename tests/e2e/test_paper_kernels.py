@@ -19,23 +19,26 @@ FAST = ("-O3", "-march=native")
 KERNELS = [("memory", "read_all", 1000), ("memory", "write_all", 1000), ("memory", "write_stream", 1000),
            ("memory", "triad", 1000), ("memory", "add", 1000), ("memory", "mul", 1000), ("memory", "fp_crunch", 10),
            ("memory", "conflict", 64), ("memory", "conflict", 96), ("memory", "by_rows", 1000),
-           ("memory", "by_columns", 1000), ("intensity", "simple16", 1000), ("intensity", "fma16", 1000),
+           ("memory", "by_columns", 1000), ("intensity", "listing2", 1000), ("intensity", "simple16", 1000), ("intensity", "fma16", 1000),
            ("intensity", "simple8", 100), ("intensity", "fma8", 100), ("intensity", "simple8fastmath", 100),
            ("intensity", "fma8manpack", 100), ("matrix", "triple", 40), ("matrix", "six", 100),
            ("matrix", "scalar", 100), ("matrix", "transposed", 40), ("matrix", "unroll_jam", 40),
            ("matrix", "blocked", 64), ("transforms", "fft_recurrence", 256), ("transforms", "fft_recurrence", 512),
            ("transforms", "fft_table", 256), ("transforms", "fft_table", 512), ("transforms", "wht", 1024),
            ("bodies", "n_body", 40), ("pcg", "stencil", 30), ("pcg", "dot", 30), ("pcg", "norm", 30),
-           ("pcg", "daxpby", 30), ("pcg", "gs_forward", 30), ("pcg", "gs_backward", 30)]
+           ("pcg", "daxpby", 30), ("pcg", "gs_forward", 30), ("pcg", "gs_backward", 30),
+           ("miniapps", "lookup_random", 64), ("miniapps", "lookup_material", 64), ("miniapps", "lookup_energy", 64),
+           ("miniapps", "pdv", 64), ("miniapps", "pdv_blocks", 64), ("miniapps", "sides_64", 1024),
+           ("miniapps", "sides_4", 1024), ("miniapps", "push_aos", 512), ("miniapps", "push_aosoa", 512)]
 
 
 def build(t, name, options, libraries=("-lm",)):
     return t.program(os.path.join(SOURCE, "tests", "papers", name + ".c"), options, libraries)
 
 
-def counted(t, program, kernel, n, passes):
+def counted(t, program, kernel, n, passes, threads=1):
     """What rfprof has of the kernel, and what the program says of a pass."""
-    result = t.profile([program, kernel, str(n), "1", str(passes)], "--run=count", "--traffic=none")
+    result = t.profile([program, kernel, str(n), "1", str(passes), "1", str(threads)], "--run=count", "--traffic=none")
     if result.status == 77:
         pytest.skip(result.stderr.decode().strip())
     rows = functions(result.json, kernel)
@@ -44,8 +47,8 @@ def counted(t, program, kernel, n, passes):
     return rows[0], dict(word.split("=", 1) for word in shlex.split(line)[1:])
 
 
-def by_pass(t, program, kernel, n):
-    (one, truth), (four, _) = (counted(t, program, kernel, n, passes) for passes in (1, 4))
+def by_pass(t, program, kernel, n, threads=1):
+    (one, truth), (four, _) = (counted(t, program, kernel, n, passes, threads) for passes in (1, 4))
     keys = ("flop", "load_bytes", "store_bytes")
     return {key: (four[key] - one[key]) / 3 for key in keys}, {key: int(truth[key]) for key in keys}
 
@@ -61,6 +64,13 @@ def test_flop_are_the_same_in_fast_code(t, source, kernel, n):
     """However the compiler vectorizes, the work is that of the source."""
     measured, truth = by_pass(t, build(t, source, FAST), kernel, n)
     assert measured["flop"] == truth["flop"]
+
+
+@pytest.mark.parametrize("kernel", ["add", "triad"])
+def test_threads_do_the_same(t, kernel):
+    """Each thread has data of its own, and does what the source says."""
+    measured, truth = by_pass(t, build(t, "memory", ("-O2", "-fno-tree-vectorize")), kernel, 1000, threads=3)
+    assert measured == {key: 3 * value for key, value in truth.items()}
 
 
 def test_fast_math_drops_work(t):

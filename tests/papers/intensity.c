@@ -30,6 +30,17 @@ static void three(void)
 	make(2, (size_t)size_n, 0.5, 0.75);
 }
 
+/* Listing 2, "with questionable compiled form": each product goes to memory. */
+KERNEL(listing2)
+{
+	const real *a = array(0), *b = array(1);
+	const long n = size_n;
+	__attribute__((unused)) volatile double product;
+	PASSES
+	for (long i = 0; i < n; i++)
+		product = a[i] * b[i];
+}
+
 /* Listing 3. */
 KERNEL(simple16)
 {
@@ -109,6 +120,11 @@ static struct counts sixteenth(uint64_t n)
 	return (struct counts){n, 8 * n, 8 * n};
 }
 
+static struct counts listing2_truth(uint64_t n)
+{
+	return (struct counts){n, 16 * n, 8 * n};
+}
+
 static struct counts sixteenth_fma(uint64_t n)
 {
 	return (struct counts){2 * n, 24 * n, 8 * n};
@@ -122,6 +138,7 @@ static struct counts eight(uint64_t n)
 int main(int argc, char **argv)
 {
 	static const struct kernel kernels[] = {{"simple16", one, simple16, sixteenth},
+						{"listing2", three, listing2, listing2_truth},
 						{"fma16", three, fma16, sixteenth_fma},
 						{"simple8", one, simple8, eight},
 						{"fma8", negative, fma8, eight},

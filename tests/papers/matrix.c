@@ -2,8 +2,10 @@
  * replacement, and [G]'s algorithms 4 to 7.  C ← A·B + C, n × n by rows. */
 #include "paper.h"
 
-#define BLOCK 50   /* N_B of [O] and [T] */
+#define BLOCK 50 /* N_B of [O] and [T] */
+#ifndef BLOCK_G
 #define BLOCK_G 32 /* of [G]'s algorithm 7; n is a multiple of both where they are used */
+#endif
 
 static void matrices(void)
 {

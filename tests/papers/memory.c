@@ -143,7 +143,7 @@ static struct counts crunch_truth(uint64_t n)
 
 /* ---- [G] algorithm 3: one element each `offset`, as often as makes the same work ---- */
 
-#define CONFLICT_ELEMENTS (1l << 20)
+#define CONFLICT_ELEMENTS (1l << 16) /* more than L1 has, less than L2 */
 #define CONFLICT_WORK (1l << 18)
 
 static void conflict_data(void)

@@ -9,8 +9,8 @@ import pytest
 import graph
 
 DOCUMENTS = sorted(["README.md", "CONTRIBUTING.md", "NEWS.md", "SECURITY.md"] +
-                   [os.path.join("docs", name) for name in os.listdir(os.path.join(graph.TOP, "docs"))
-                    if name.endswith(".md")])
+                   [os.path.join(folder, name) for folder in ("docs", os.path.join("docs", "reproduction"))
+                    for name in os.listdir(os.path.join(graph.TOP, folder)) if name.endswith(".md")])
 
 
 @pytest.fixture(scope="module")

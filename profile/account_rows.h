@@ -37,6 +37,7 @@ enum wait_cause {
 	WAIT_POLL,
 	WAIT_SIGNAL,
 	WAIT_EVENT,
+	WAIT_OURS, /* stopped by rfprof, which flushes caches */
 	N_WAIT_CAUSES
 };
 
@@ -93,6 +94,7 @@ enum wait_kind {
 	WAITS_POLL,
 	WAITS_SIGNAL,
 	WAITS_EVENT,
+	WAITS_OURS, /* for rfprof */
 	N_WAIT_KINDS
 };
 

@@ -27,6 +27,7 @@ const char *account_wait_word(enum wait_kind kind)
 		[WAITS_POLL] = "poll",
 		[WAITS_SIGNAL] = "signal",
 		[WAITS_EVENT] = "event",
+		[WAITS_OURS] = "rfprof",
 	};
 	return words[kind];
 }

@@ -129,7 +129,7 @@ enum wait_kind wait_kind_of(const struct profile *profile, const uint32_t *place
 		[WAIT_DISK] = WAITS_DISK,   [WAIT_TERMINAL] = WAITS_TERMINAL,
 		[WAIT_SLEEP] = WAITS_SLEEP, [WAIT_CHILD] = WAITS_CHILD,
 		[WAIT_POLL] = WAITS_POLL,   [WAIT_SIGNAL] = WAITS_SIGNAL,
-		[WAIT_EVENT] = WAITS_EVENT,
+		[WAIT_EVENT] = WAITS_EVENT, [WAIT_OURS] = WAITS_OURS,
 	};
 	if (wait->cause == WAIT_FUTEX && wait->frame != PROFILE_NONE)
 		return kind_of_futex(profile, places, wait->frame);

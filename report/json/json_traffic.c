@@ -285,6 +285,8 @@ void report_json_run_traffic(struct json_writer *out, const char *key,
 		{"halved", "traffic_halved"},
 		{"windows", "traffic_windows"},
 		{"caches", "traffic_caches"},
+		{"not_flushed", "flush_why"},
+		{"not_watched", "flush_missing"},
 		{"shared", "traffic_shared"},
 	};
 	const struct model *model = view->model;
@@ -293,6 +295,8 @@ void report_json_run_traffic(struct json_writer *out, const char *key,
 	put_text(out, "source", source ? source : "none");
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
 		put_text(out, facts[i][0], profile_get_fact(view->profile, facts[i][1]));
+	put_real(out, "flushed_calls", profile_number_fact(view->profile, "flush_calls", NAN));
+	put_real(out, "flush_s", profile_number_fact(view->profile, "flush_s", NAN));
 	put_known(out, "classes", model->traced, model->traced_classes);
 	put_integer(out, "classes_of", CACHE_CLASSES);
 	put_real(out, "untraced_accesses",

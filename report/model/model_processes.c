@@ -223,8 +223,10 @@ static bool is_uncounted(const struct model_threads *threads, size_t row, uint32
 	if (model_from_counters(profile))
 		return false;
 	if (strcmp(module, PROFILE_OWN_MODULE) == 0)
-		return set_cause(cause, "rfprof", "",
-				 "rfprof's own part of a run that is timed and counted at once");
+		return set_cause(
+			cause, "rfprof", "",
+			"rfprof's own part of a run that is timed and counted at once, or flushes "
+			"caches");
 	if (strcmp(module, PROFILE_KERNEL_MODULE) == 0)
 		return false;
 	if (nowhere && module_cause(threads, module, cause))

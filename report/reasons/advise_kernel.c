@@ -100,6 +100,7 @@ static const struct {
 	[WAITS_POLL] = {"events (poll, select, epoll)", "look at who should send them"},
 	[WAITS_SIGNAL] = {"a signal", "look at who should send it"},
 	[WAITS_EVENT] = {"an event (eventfd)", "look at who should send it"},
+	[WAITS_OURS] = {"rfprof, which flushes caches", "nothing"},
 };
 
 /* Of waits of threads for each other not all is lost: advise_threads. */
@@ -124,7 +125,8 @@ static void put_other(char *text, size_t size, const struct advice *advice,
 	for (size_t i = 0; i < profile->n_sum_waits; i++) {
 		const struct profile_sum_wait *wait = &profile->sum_waits[i];
 		const bool tells = wait->kind != than->kind && wait->kind != WAITS_JOIN &&
-				   wait->kind != WAITS_OTHER && !is_mutual(wait->kind);
+				   wait->kind != WAITS_OTHER && wait->kind != WAITS_OURS &&
+				   !is_mutual(wait->kind);
 		if (tells && alone_s(advice, wait) > 0.7 * alone_s(advice, than) &&
 		    (!other || wait->alone_ns > other->alone_ns))
 			other = wait;
@@ -139,6 +141,8 @@ static void advise_wait(struct advice *advice, const struct profile_sum_wait *wa
 {
 	const struct profile *profile = advice->view->profile;
 	const char *function = account_function(profile, wait->function, wait->module);
+	if (wait->kind == WAITS_OURS)
+		return;
 	const double cost =
 		alone_s(advice, wait) +
 		kernel_s(profile, wait->function, wait->module, wait->call) * advice->wall_per_ran;
@@ -252,6 +256,13 @@ static void advise_unsampled(struct advice *advice)
 		     kernel_call_remedy(most->number));
 }
 
+/* What the kernel does for rfprof within the program. */
+static bool is_ours(const struct profile *profile, uint32_t module)
+{
+	return module != PROFILE_NONE &&
+	       strcmp(profile->modules[module].path, PROFILE_OWN_MODULE) == 0;
+}
+
 void advise_kernel(struct advice *advice)
 {
 	const struct profile *profile = advice->view->profile;
@@ -260,6 +271,8 @@ void advise_kernel(struct advice *advice)
 			advise_wait(advice, &profile->sum_waits[i]);
 	for (size_t i = 0; i < profile->n_sum_kernel; i++) {
 		const struct profile_sum_kernel *row = &profile->sum_kernel[i];
+		if (is_ours(profile, row->module))
+			continue;
 		if (row->call == KERNEL_FAULT)
 			advise_faults(advice, row);
 		else if (row->call >= KERNEL_CALLS)

@@ -100,14 +100,57 @@ static double share_of_accesses(const struct model *model, double n)
 	return all > 0 ? n / all : 0;
 }
 
+/* Calls of the counted run for which the timed one has not flushed: of kernels that were looked out
+ * for, but by a child, by a thread that blocks SIGTRAP, or in code that was loaded later. */
+static double calls_unflushed(const struct profile *profile, double seen)
+{
+	double calls = 0;
+	for (uint32_t i = 0; i < profile->n_kernels; i++)
+		calls += (double)profile->kernels[i].calls;
+	return calls - seen;
+}
+
+/* What the machine's own caches were in the timed run with --caches=cold. */
+static void note_flushes(const struct profile *profile, FILE *notes)
+{
+	const char *why = profile_get_fact(profile, "flush_why");
+	const char *missing = profile_get_fact(profile, "flush_missing");
+	const double calls = profile_number_fact(profile, "flush_calls", NAN);
+	const double failed = profile_number_fact(profile, "flush_failed", 0);
+	const double others = isnan(calls) ? 0 : calls_unflushed(profile, calls + failed);
+	if (calls > 0)
+		note(notes,
+		     "in the timed run the machine's caches were flushed at %.0f calls of kernels: "
+		     "their times are those of cold caches. That took %.3g s of the wall time, "
+		     "which is told as not counted ([rfprof]), and is in no kernel's time",
+		     calls, profile_number_fact(profile, "flush_s", 0));
+	if (why)
+		note(notes, "times of kernels are those of caches as they were: %s", why);
+	if (missing)
+		note(notes,
+		     "times of these kernels are those of caches as they were, since their calls "
+		     "were not looked out for in the timed run: %s (at most three functions, of "
+		     "the program and the libraries that it starts with)",
+		     missing);
+	else if (others > 0 && !why)
+		note(notes,
+		     "at %.0f calls of kernels the machine's caches were as they were: child "
+		     "processes, threads that block SIGTRAP and libraries that are loaded later "
+		     "are not looked out for",
+		     others);
+	if (failed > 0)
+		note(notes, "at %.0f calls of kernels the machine's caches could not be flushed",
+		     failed);
+}
+
 /* What calls of kernels have found, where that was not what was there. */
 static void note_caches(const struct profile *profile, FILE *notes)
 {
 	const double cut = profile_number_fact(profile, "traffic_warm_cut", 0);
 	if (profile_fact_is(profile, "traffic_caches", "cold"))
 		note(notes, "the simulated caches were emptied at each call of a kernel "
-			    "(--caches=cold): what moves is that of cold caches; times are those "
-			    "of caches as they were");
+			    "(--caches=cold): what moves is that of cold caches");
+	note_flushes(profile, notes);
 	if (profile_fact_is(profile, "traffic_caches", "warm"))
 		note(notes,
 		     "the simulated caches had at each call of a kernel what the same call leaves "

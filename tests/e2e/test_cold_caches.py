@@ -1,8 +1,15 @@
 """--caches=cold and warm: what kernels move between memory and caches that are empty, or have what they use (docs/kernels.md)."""
 
 import os
+import random
+import re
+import signal
+import subprocess
+import time
 
 import pytest
+
+from harness import end_group, named, text
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LINE, N, SIDE = 64, 4096, 100
@@ -98,3 +105,114 @@ def test_what_does_not_go_together(t, caches):
     assert done.status == 2 and b"--slowdown" in done.stderr and b"ran" not in done.stdout, str(done)
     done = t.rfprof("--caches=hot", "--kernel=main", "/bin/echo", "ran")
     assert done.status == 2 and b"--caches" in done.stderr, str(done)
+
+
+# ---- the machine's own caches, in the timed run ----
+
+COLD = ("--caches=cold", "--kernel=kernel_chase")
+
+
+def flushed(t, how, calls, *options, status=0):
+    """The run's traffic, and the row of the kernel."""
+    result = t.profile([t.program("cold_times.c"), how, str(calls)], *COLD, "--cache-sample=8", *options, status=status)
+    traffic = result.json["run"]["traffic"]
+    if traffic["not_flushed"]:
+        pytest.skip(traffic["not_flushed"])
+    return traffic, result.json["kernels"][0], result
+
+
+@pytest.mark.parametrize("how, calls, seen", named({
+    "calls": ("calls", 20, 20), "recursion": ("nested", 10, 10), "threads": ("threads", 20, 20), "longjmp": ("left", 20, 20),
+    "exec": ("exec", 10, 20), "signals": ("signals", 100, 100), "no_call": ("calls", 0, 0), "SIGTRAP_blocked": ("blocked", 5, 0)}))
+def test_flushes_at_each_call(t, how, calls, seen):
+    native = t.run([t.program("cold_times.c"), how, str(calls)])
+    traffic, row, result = flushed(t, how, calls)
+    assert result.stdout == native.stdout or how == "signals", f"{native}\n{result}"
+    assert traffic["flushed_calls"] == seen and traffic["not_watched"] is None, traffic
+    assert (traffic["flush_s"] > 0) == (seen > 0), traffic
+    said = t.run([t.rfprof_path, "report", "-v", os.path.join(t.directory, "profiled.rfp")]).stdout.decode()
+    said = " ".join(said.split())
+    assert (f"flushed at {seen} calls of kernels" in said) == (seen > 0), said
+    assert ("threads that block SIGTRAP" in said) == (how == "blocked"), said
+
+
+def own_time(t, how, calls):
+    """What the program measures itself of a call, without rfprof: s."""
+    return float(re.search(rb"mean ([0-9.]+)", t.run([t.program("cold_times.c"), how, str(calls)]).stderr).group(1))
+
+
+def test_times_are_those_of_cold_caches(t):
+    """As of a program that flushes its data itself, and no time of the flush in it."""
+    seen = []
+    for calls in (300, 600, 1200, 2400):
+        before = own_time(t, "flush", calls)
+        traffic, row, _ = flushed(t, "calls", calls)
+        after = own_time(t, "flush", calls)
+        time_s, halfwidth = (row["per_call"][key] for key in ("time_s", "time_halfwidth_s"))
+        assert traffic["flushed_calls"] == calls
+        low, high = min(before, after), max(before, after)
+        seen.append(f"{calls} calls: {time_s:.3g} ± {halfwidth:.3g} s, own {before:.3g} and {after:.3g} s")
+        if low * 0.95 - halfwidth <= time_s <= high * 1.05 + halfwidth and halfwidth < 0.3 * time_s:
+            break
+        if calls == 2400 and high < 1.1 * low:
+            raise AssertionError("; ".join(seen))
+    else:
+        pytest.skip("the machine is busy: " + "; ".join(seen))
+    warm = t.profile([t.program("cold_times.c"), "calls", "300"], "--kernel=kernel_chase", "--cache-sample=8").json
+    assert warm["kernels"][0]["per_call"]["time_s"] < time_s / 2, f"{warm['kernels']}; " + "; ".join(seen)
+    assert warm["run"]["traffic"]["flushed_calls"] is None
+
+
+def test_more_kernels_than_breakpoints(t):
+    """Those that are not looked out for are named."""
+    program = t.program(os.path.join(HERE, "programs", "warm_kernels.c"), ("-O1",), ("-pthread",))
+    traffic = t.profile([program, "3"], f"--kernel={','.join(WARM)}", CACHES, "--caches=cold").json["run"]["traffic"]
+    if traffic["not_flushed"]:
+        pytest.skip(traffic["not_flushed"])
+    names = traffic["not_watched"].split(", ")
+    assert len(names) == len(WARM) - 3 and set(names) < set(WARM), traffic
+
+
+def test_once(t):
+    traffic = t.profile([t.program("cold_times.c"), "calls", "5"], *COLD, "--once").json["run"]["traffic"]
+    assert "--once" in traffic["not_flushed"] and traffic["flushed_calls"] is None, traffic
+
+
+@pytest.mark.parametrize("source, words, status", named({
+    "signals": ("signals.c", (), 0), "signals_in_threads": ("signals_threads.c", (), 0), "children": ("children.c", (), 0),
+    "jumps": ("jumps.c", (), 0), "threads": ("threads.c", (), 0), "memory": ("memory.c", (), 0),
+    "exec": ("exec_self.c", ("first",), 5), "exceptions": ("exceptions.cpp", (), 0),
+    "segv": ("end.c", ("fault", "0"), -signal.SIGSEGV), "killed": ("end.c", ("kill", "9"), -signal.SIGKILL),
+    "trap": ("end.c", ("kill", "5"), -signal.SIGTRAP), "exit_from_thread": ("end.c", ("thread", "9"), 9),
+    "main_thread_leaves_first": ("end.c", ("leave", "0"), 0)}))
+def test_programs_do_the_same(t, source, words, status):
+    native = t.run([t.program(source), *words])
+    watched = t.rfprof("-q", "--no-save", "--keep-roofs", "--caches=cold", "--kernel=main", t.program(source), *words)
+    for result in native, watched:
+        assert result.status == status, f"{native}\n{watched}"
+    assert (watched.stdout, watched.stderr) == (native.stdout, native.stderr), f"{native}\n{watched}"
+
+
+def wait_for(what, seconds=60):
+    end = time.monotonic() + seconds
+    while not (found := what()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return found
+
+
+def test_the_program_goes_on_when_rfprof_is_killed(t):
+    """At any moment: also where a thread is stopped, or flushes."""
+    for i in range(8):
+        file = os.path.join(t.work, f"file{i}")
+        process = subprocess.Popen([t.rfprof_path, "-q", "--no-save", "--keep-roofs", *COLD, t.program("cold_times.c"), "calls",
+                                    "400", file], cwd=t.work, env=t.environment(), start_new_session=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            assert wait_for(lambda: os.path.exists(file) and text(file))
+            time.sleep(random.uniform(0, 0.2))
+            process.kill()
+            process.wait()
+            assert wait_for(lambda: "done" in text(file)), f"killed at attempt {i}: {text(file)}"
+        finally:
+            end_group(process.pid)
+            process.wait()

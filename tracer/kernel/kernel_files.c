@@ -191,3 +191,28 @@ int kernel_files_at(void *context, uint64_t pc)
 		note_place(memory, (uint32_t)kernel, pc);
 	return kernel;
 }
+
+size_t kernel_files_find(void *context, struct kernel_entry *entries, size_t most)
+{
+	struct program_memory *memory = context;
+	size_t n = 0;
+	for (size_t r = 0; r < memory->n_regions; r++) {
+		const uint64_t start = memory->regions[r].start, end = memory->regions[r].end;
+		uint64_t first, vaddr;
+		const struct module_file *file =
+			memory->regions[r].executable ? program_memory_file(memory, start, &first)
+						      : NULL;
+		int kernel;
+		for (size_t i = 0; file && named_functions_place(memory->kernels->functions, file,
+								 i, &vaddr, &kernel);
+		     i++) {
+			if (vaddr < first || vaddr - first >= end - start)
+				continue;
+			if (n < most)
+				entries[n] = (struct kernel_entry){start + (vaddr - first),
+								   (uint32_t)kernel};
+			n++;
+		}
+	}
+	return n;
+}

@@ -29,6 +29,14 @@ struct rf_error *kernel_files_check(const char *list);
  * struct code_source.  A file's symbol tables are read at the first call for it, by a child.
  * context: struct program_memory. */
 int kernel_files_at(void *context, uint64_t pc);
+/* Where a kernel's function begins in a process. */
+struct kernel_entry {
+	uint64_t address;
+	uint32_t kernel;
+};
+/* The entries of all kernels in what the process has mapped, up to `most`, and how many there are;
+ * context: struct program_memory. */
+size_t kernel_files_find(void *context, struct kernel_entry *entries, size_t most);
 /* Notes in the profile which files could not be read. */
 void kernel_files_note_unread(const struct kernel_files *files, struct profile *profile);
 

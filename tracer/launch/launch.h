@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "tracer/launch/stdio_plan.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -14,6 +15,7 @@ struct launch_spec {
 	const char *path; /* file to execute */
 	char *const *argv, *const *envp;
 	struct stdio_plan *plan; /* whose streams the child gets */
+	bool is_traced; /* until it is released, any process of the user may begin to trace it */
 };
 
 struct launch {

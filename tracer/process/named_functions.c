@@ -229,6 +229,17 @@ uint64_t named_functions_vaddr(struct named_functions *functions, const struct m
 	return 0;
 }
 
+bool named_functions_place(struct named_functions *functions, const struct module_file *file,
+			   size_t i, uint64_t *vaddr, int *number)
+{
+	const struct known_file *known = know(functions, file);
+	if (!known || i >= known->n_places)
+		return false;
+	*vaddr = known->places[i].vaddr;
+	*number = (int)known->places[i].number;
+	return true;
+}
+
 bool named_functions_all_read(const struct named_functions *functions)
 {
 	bool all = true;

@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "base/thread.h"
 #include "machine/data/size_curve.h"
+#include "tracer/flush/cache_flush.h"
 #include "tracer/launch/launch.h"
 #include "tracer/run/run_snapshot.h"
 #include "tracer/schedule/schedule.h"
@@ -133,6 +134,7 @@ static struct rf_error *start(struct run *run, int number, struct sampler *sampl
 		.argv = run->options->argv,
 		.envp = environment ? environment : environ,
 		.plan = run->plan,
+		.is_traced = sampler && run->options->traffic.caches_at_calls == CACHES_COLD,
 	};
 	if (!error)
 		error = launch_start(&spec, launch);
@@ -282,6 +284,47 @@ static struct rf_error *prepare_span(struct run *run, pid_t pid, struct sampler 
 	return entry_stop_prepare(pid);
 }
 
+/* ---- cold caches ---- */
+
+static bool is_flushing(const void *context, uint32_t pid, uint64_t address, bool in_kernel)
+{
+	return cache_flush_has(context, pid, address, in_kernel);
+}
+
+/* Where the machine's caches cannot be flushed times are those of caches as they are. */
+static struct cache_flush *start_flushing(struct run *run, pid_t pid, struct sampler *sampler)
+{
+	struct cache_flush *flush = NULL;
+	struct rf_error *error = NULL;
+	if (run->options->traffic.caches_at_calls != CACHES_COLD)
+		return NULL;
+	if (run->sampler_ops != &sampler_perf)
+		error = rf_error_create(RF_EUNAVAILABLE, NULL, "that needs the sampler perf");
+	else if (watches_functions(run))
+		error = rf_error_create(RF_EUNAVAILABLE, NULL, "not with --start-at and --stop-at");
+	else
+		error = cache_flush_start(pid, run->options->traffic.kernels, &flush);
+	if (error)
+		profile_set_fact(sampler->profile, "flush_why", "%s", error->message);
+	rf_error_destroy(error);
+	sampler->is_ours = flush ? is_flushing : NULL;
+	sampler->ours_context = flush;
+	return flush;
+}
+
+static void note_flushing(struct profile *profile, const struct cache_flush *flush)
+{
+	const struct cache_flush_sums *sums = cache_flush_get_sums(flush);
+	profile_set_fact(profile, "flush_calls", "%" PRIu64, sums->calls);
+	profile_set_fact(profile, "flush_s", "%.6f", (double)sums->ns * 1e-9);
+	if (sums->failed)
+		profile_set_fact(profile, "flush_failed", "%" PRIu64, sums->failed);
+	if (sums->missing[0])
+		profile_set_fact(profile, "flush_missing", "%s", sums->missing);
+	if (sums->why[0])
+		profile_set_fact(profile, "flush_why", "%s", sums->why);
+}
+
 /* The program runs from now on. */
 static struct rf_error *release(struct run *run, struct launch *launch, struct sampler *sampler)
 {
@@ -325,7 +368,9 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 	if (error)
 		return error;
 	usage_at_start(launch->pid, &sampler->usage);
+	struct cache_flush *flush = start_flushing(run, launch->pid, sampler);
 	struct rf_error *refusal = release(run, launch, sampler);
+	cache_flush_wait(flush);
 	wait_for_end(launch->pid, &timed->row.exit_status, &usage, sampler);
 	timed->has_ended = !refusal;
 	sampler->end_ns = clock_now_ns();
@@ -334,6 +379,10 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 	error = run->sampler_ops->finish(sampler);
 	run_snapshots_end(&snapshots);
 	breakpoints_stop(sampler->breakpoints);
+	if (flush)
+		note_flushing(timed->profile, flush);
+	sampler->is_ours = NULL;
+	cache_flush_destroy(flush);
 	if (!error)
 		error = pmu_run_save(counters, timed->profile);
 	note_times(run, launch, &usage, sampler, timed);
@@ -391,6 +440,9 @@ static struct rf_error *follow_counted(struct run *run, struct launch *launch,
 		sampler->lock = counted_run_lock(counted);
 		sampler->span = run->span;
 		error = run->sampler_ops->start(sampler, launch->pid);
+		if (run->options->traffic.caches_at_calls == CACHES_COLD)
+			profile_set_fact(run->profile, "flush_why",
+					 "with --once there is no run that is only timed");
 	}
 	const uint64_t begin_ns = clock_now_ns();
 	/* in the only run the terminal is the program's */

@@ -71,6 +71,15 @@ static bool go_to(pid_t pid, uint64_t entry)
 	return false;
 }
 
+bool entry_stop_reach(pid_t pid)
+{
+	const uint64_t entry = entry_of(pid);
+	if (!entry || !set_breakpoint(pid, entry, BREAK_ON_EXECUTION) || !go_to(pid, entry))
+		return false;
+	set_breakpoint(pid, 0, 0);
+	return true;
+}
+
 struct rf_error *entry_stop_wait(pid_t pid, struct rf_error *(*look)(void *context, pid_t pid),
 				 void *context)
 {
@@ -80,11 +89,8 @@ struct rf_error *entry_stop_wait(pid_t pid, struct rf_error *(*look)(void *conte
 		number = status >> 16 ? 0 : WSTOPSIG(status);
 		ptrace(PTRACE_CONT, pid, 0, number);
 	}
-	const uint64_t entry = entry_of(pid);
-	if (entry && set_breakpoint(pid, entry, BREAK_ON_EXECUTION) && go_to(pid, entry)) {
-		set_breakpoint(pid, 0, 0);
+	if (entry_stop_reach(pid))
 		error = look(context, pid);
-	}
 	if (error)
 		kill(pid, SIGKILL);
 	ptrace(PTRACE_DETACH, pid, 0, 0);

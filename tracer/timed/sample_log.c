@@ -491,6 +491,7 @@ void sample_log_complete_until(const struct sampler *sampler, uint64_t until)
 	if (sample_store_size(log->store) + log->n_events * sizeof(*log->events) <= SAMPLE_MEMORY)
 		return;
 	sample_player_set_span(log->player, sampler->span);
+	sample_player_set_ours(log->player, sampler->is_ours, sampler->ours_context);
 	play_until(log, time, sampler->lock);
 	python_stacks_forget(log->python, time > PYTHON_KEPT_NS ? time - PYTHON_KEPT_NS : 0);
 }
@@ -543,6 +544,7 @@ struct rf_error *sample_log_finish(const struct sampler *sampler, const char *so
 	clip(sampler);
 	finish_schedule(log, sampler);
 	sample_player_set_span(log->player, sampler->span);
+	sample_player_set_ours(log->player, sampler->is_ours, sampler->ours_context);
 	play_until(log, UINT64_MAX, NULL);
 	if (!sampler->span)
 		note_failure(log, sample_player_finish_faults(log->player, sampler->n_faults));

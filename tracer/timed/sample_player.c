@@ -29,6 +29,8 @@ struct sample_player {
 	struct profile *profile;
 	struct python_samples python;
 	struct span *span; /* that is measured; NULL: all is */
+	bool (*is_ours)(const void *context, uint32_t pid, uint64_t address, bool in_kernel);
+	const void *ours_context;
 	struct counter_place *places;
 	size_t n_places, cap_places;
 	uint8_t stack[MAX_STACK];
@@ -69,6 +71,15 @@ void sample_player_destroy(struct sample_player *player)
 void sample_player_set_span(struct sample_player *player, struct span *span)
 {
 	player->span = span;
+}
+
+void sample_player_set_ours(struct sample_player *player,
+			    bool (*is_ours)(const void *context, uint32_t pid, uint64_t address,
+					    bool in_kernel),
+			    const void *context)
+{
+	player->is_ours = is_ours;
+	player->ours_context = context;
 }
 
 static enum span_part part_of(const struct sample_player *player, uint64_t time)
@@ -291,6 +302,12 @@ static uint32_t frame_of(struct sample_player *player, uint32_t parent, uint32_t
 	return profile_frame(player->profile, parent, module, offset);
 }
 
+static bool is_ours(const struct sample_player *player, uint32_t pid, uint64_t address,
+		    bool in_kernel)
+{
+	return player->is_ours && player->is_ours(player->ours_context, pid, address, in_kernel);
+}
+
 /* The innermost frame of a sample in the program; PROFILE_NONE when memory is short. */
 static uint32_t unwind(struct sample_player *player, uint32_t pid, const struct raw_sample *sample)
 {
@@ -299,6 +316,11 @@ static uint32_t unwind(struct sample_player *player, uint32_t pid, const struct 
 	uint32_t frame = PROFILE_NONE;
 	n = n ? n : 1;
 	addresses[0] = sample->regs.ip; /* whatever a child says */
+	if (is_ours(player, pid, addresses[0], sample->chain || sample->offset)) {
+		const uint32_t module = profile_module(player->profile, PROFILE_OWN_MODULE, "");
+		return module == PROFILE_NONE ? PROFILE_NONE
+					      : profile_frame(player->profile, frame, module, 0);
+	}
 	for (size_t i = n; i > 0; i--) {
 		frame = frame_of(player, frame, pid, addresses[i - 1]);
 		if (frame == PROFILE_NONE)
@@ -327,6 +349,20 @@ static uint32_t leaf(struct sample_player *player, uint32_t pid, const struct ra
 	return profile_kernel_frame(player->profile, frame, place->offset);
 }
 
+/* The same of a sample.  What the kernel does where caches are flushed is no time of its own, but
+ * of what flushes them. */
+static uint32_t sampled(struct sample_player *player, uint32_t pid, const struct raw_sample *raw)
+{
+	struct kernel_place place;
+	const struct profile *profile = player->profile;
+	const uint32_t frame = leaf(player, pid, raw, &place);
+	const bool kernel = raw->chain || raw->offset;
+	return frame != PROFILE_NONE && kernel && raw->has_stack &&
+			       is_ours(player, pid, raw->regs.ip, true)
+		       ? profile->frames[frame].parent
+		       : frame;
+}
+
 /* A wait gets its row in the table of waits, which is summed up when all of them have ended.  Of
  * waits for other threads it is told who ran. */
 static struct rf_error *play_wait(struct sample_player *player, const struct event *event,
@@ -342,7 +378,7 @@ static struct rf_error *play_wait(struct sample_player *player, const struct eve
 					 (int)event->tid, ""),
 		.frame = leaf(player, event->pid, &raw, &place),
 	};
-	fresh.cause = place.cause;
+	fresh.cause = is_ours(player, event->pid, raw.regs.ip, true) ? WAIT_OURS : place.cause;
 	if (fresh.thread == PROFILE_NONE || fresh.frame == PROFILE_NONE)
 		return rf_error_no_memory();
 	if (!wait || !wait->start) /* it could have gone on */
@@ -352,7 +388,7 @@ static struct rf_error *play_wait(struct sample_player *player, const struct eve
 	const uint32_t row = wait_rows_add(&player->waits, player->profile, number, &fresh);
 	if (row == PROFILE_NONE)
 		return rf_error_no_memory();
-	return place.cause != WAIT_FUTEX
+	return fresh.cause != WAIT_FUTEX
 		       ? NULL
 		       : wait_runners_begin(player->runners, player->profile, event->time,
 					    event->pid, event->tid, number, row);
@@ -378,14 +414,13 @@ static struct rf_error *play_sample(struct sample_player *player, const struct e
 				    const struct sample_store *store)
 {
 	struct raw_sample raw;
-	struct kernel_place place;
 	struct profile *to = player->profile;
 	sample_store_get(store, event->sample.number, &raw, player->stack);
 	const struct profile_sample sample = {
 		.thread = profile_thread(to, RUN_TIMED, (int)event->pid, (int)event->tid, ""),
 		.time_ns = event->time,
 		.weight_ns = raw.weight_ns,
-		.frame = leaf(player, event->pid, &raw, &place),
+		.frame = sampled(player, event->pid, &raw),
 	};
 	const enum span_part part = part_of(player, event->time);
 	if (sample.thread == PROFILE_NONE || sample.frame == PROFILE_NONE)

@@ -80,6 +80,13 @@ void sample_player_destroy(struct sample_player *player);
 struct span;
 void sample_player_set_span(struct sample_player *player, struct span *span);
 
+/* Threads that are at such an address (sampler->is_ours) flush caches: that is where their time is.
+ */
+void sample_player_set_ours(struct sample_player *player,
+			    bool (*is_ours)(const void *context, uint32_t pid, uint64_t address,
+					    bool in_kernel),
+			    const void *context);
+
 /* The next events are these, in the order of their times, and sample_player_end follows them: their
  * stacks are unwound meanwhile, which reads `files`.  All is borrowed until then.  Where that fails
  * samples have no callers, which the profile notes. */

@@ -64,7 +64,12 @@ struct sampler {
 	void *drain_context;
 	sampler_look_fn *look; /* or NULL */
 	void *look_context;
-	struct span *span;               /* that is measured; NULL: all is */
+	struct span *span; /* that is measured; NULL: all is */
+	/* Whether a thread of a process that is at an address does something for rfprof
+	 * (tracer/flush): its time is then that of a module of its own.  `in_kernel`: it is stopped
+	 * there, or in the kernel.  NULL: none does. */
+	bool (*is_ours)(const void *context, uint32_t pid, uint64_t address, bool in_kernel);
+	const void *ours_context;
 	struct breakpoints *breakpoints; /* that tell of it; or NULL */
 	bool tells_switches;             /* there are records of all switches between threads */
 	/* A counter has samples of a software event.  The kernel describes a fault to all events by

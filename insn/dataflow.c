@@ -160,7 +160,14 @@ static void set_traits(const struct full_insn *insn, struct dataflow *out)
 	out->pushed = x87_pushed(insn);
 }
 
-/* add, sub, inc and dec of a constant, and lea of a register and a displacement. */
+/* The number of a general register of 64 bits; NO_GENERAL: it is another. */
+static uint8_t register_64(ZydisRegister reg)
+{
+	return ZydisRegisterGetClass(reg) == ZYDIS_REGCLASS_GPR64 ? general_register(reg)
+								  : NO_GENERAL;
+}
+
+/* mov of a register; add, sub, inc and dec of a constant; lea of a register and a displacement. */
 static void set_step(const struct full_insn *insn, struct dataflow *out)
 {
 	const ZydisMnemonic mnemonic = insn->insn.mnemonic;
@@ -169,15 +176,20 @@ static void set_step(const struct full_insn *insn, struct dataflow *out)
 	    general_register(to->reg.value) == NO_GENERAL)
 		return;
 	out->steps = true;
+	out->step_of = general_register(to->reg.value);
 	if (mnemonic == ZYDIS_MNEMONIC_INC || mnemonic == ZYDIS_MNEMONIC_DEC)
 		out->step = mnemonic == ZYDIS_MNEMONIC_INC ? 1 : -1;
 	else if (mnemonic == ZYDIS_MNEMONIC_ADD && by->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
 		out->step = by->imm.value.s;
 	else if (mnemonic == ZYDIS_MNEMONIC_SUB && by->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
 		out->step = (int64_t)(0 - by->imm.value.u);
-	else if (mnemonic == ZYDIS_MNEMONIC_LEA && by->mem.base == to->reg.value &&
-		 by->mem.index == ZYDIS_REGISTER_NONE)
+	else if (mnemonic == ZYDIS_MNEMONIC_LEA && by->mem.index == ZYDIS_REGISTER_NONE &&
+		 register_64(by->mem.base) != NO_GENERAL) {
+		out->step_of = register_64(by->mem.base);
 		out->step = by->mem.disp.value;
+	} else if (mnemonic == ZYDIS_MNEMONIC_MOV && by->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		   register_64(by->reg.value) != NO_GENERAL)
+		out->step_of = register_64(by->reg.value);
 	else
 		out->steps = false;
 }

@@ -72,8 +72,10 @@ struct dataflow {
 	bool adds;         /* plain additions and subtractions, which could be a part of FMA */
 	bool pauses;       /* pause, tpause, umwait: it waits for another processor */
 	bool calls;
-	/* It adds `step` to the general register writes[0] and does nothing else with it. */
+	/* The general register writes[0] is set to register `step_of`, which may be the same, and
+	 * `step` more. */
 	bool steps;
+	uint8_t step_of;
 	int64_t step;
 	int8_t pushed; /* of the x87 stack: 1: before it writes, below 0: popped behind it */
 };

@@ -19,14 +19,16 @@ struct value {
 	uint32_t by_kind[STEP_KINDS];
 };
 
-/* Where a general register stands within a turn: `moved` counts what has set it to something else,
- * `by` is what has been added since. */
+/* What a general register holds within a turn: what was in register `of` when it had been set to
+ * something for the `moved`th time (0: as the turn began), and `by` more. */
 struct standing {
+	uint8_t of;
 	uint32_t moved;
 	int64_t by;
 };
 
-/* A place, with the displacement that it has without what was added to its registers. */
+/* A place, by the registers whose contents its own hold, with the displacement that it has from
+ * these. */
 struct cell {
 	struct memory_place place;
 	uint32_t base_moved, index_moved;
@@ -38,7 +40,11 @@ struct finder {
 	const struct recurrence_step *steps;
 	size_t n;
 	struct standing standing[16]; /* of general registers, as far as places were noted */
-	bool needed[N_REGISTERS];     /* read before it is written in the turn */
+	/* The same as a turn begins, when it was not the first: registers that then always hold the
+	 * same, but for a difference, are told by the first of them. */
+	struct standing begin[16];
+	uint32_t set[16];         /* how often each was set to something */
+	bool needed[N_REGISTERS]; /* read before it is written in the turn */
 	bool written[N_REGISTERS];
 	struct cell cells[MAX_CELLS];
 	size_t n_cells;
@@ -66,8 +72,8 @@ static int64_t plus(int64_t a, int64_t b)
 
 static const struct standing *standing_of(const struct finder *finder, uint8_t number)
 {
-	static const struct standing never = {0, 0};
-	return number < 16 ? &finder->standing[number] : &never;
+	static const struct standing none = {NO_REGISTER, 0, 0};
+	return number < 16 ? &finder->standing[number] : &none;
 }
 
 /* How far a place is moved by what was added to its registers. */
@@ -77,30 +83,66 @@ static int64_t moved_by(const struct finder *finder, const struct memory_place *
 		    times(standing_of(finder, place->index)->by, place->scale));
 }
 
+/* Base and index that are not scaled are the same either way round. */
+static void put_in_order(struct cell *cell)
+{
+	struct memory_place *place = &cell->place;
+	const uint8_t base = place->base;
+	const uint32_t moved = cell->base_moved;
+	if (place->scale != 1 || place->index > base ||
+	    (place->index == base && cell->index_moved >= moved))
+		return;
+	place->base = place->index;
+	place->index = base;
+	cell->base_moved = cell->index_moved;
+	cell->index_moved = moved;
+}
+
 /* The place that is named just here. */
 static struct cell cell_here(const struct finder *finder, struct memory_place place)
 {
-	if (place.scale == 1 && place.index < place.base) { /* either way round */
-		const uint8_t base = place.base;
-		place.base = place.index;
-		place.index = base;
-	}
+	const struct standing *base = standing_of(finder, place.base),
+			      *index = standing_of(finder, place.index);
+	struct cell cell = {.base_moved = base->moved,
+			    .index_moved = index->moved,
+			    .next = NO_CELL};
 	place.displacement = plus(place.displacement, moved_by(finder, &place));
-	return (struct cell){.place = place,
-			     .base_moved = standing_of(finder, place.base)->moved,
-			     .index_moved = standing_of(finder, place.index)->moved,
-			     .next = NO_CELL};
+	place.base = place.base < 16 ? base->of : place.base;
+	place.index = place.index < 16 ? index->of : place.index;
+	cell.place = place;
+	put_in_order(&cell);
+	return cell;
 }
 
-/* What it is called in the next turn, when the standings are those at the end of the turn; false: a
- * register that it was named by is set to something else before. */
+/* What one of its registers is called in the next turn, when the standings are those at the end of
+ * the turn, and what is then added; false: no register holds it any more. */
+static bool rename_register(const struct finder *finder, uint8_t *number, uint32_t *moved,
+			    int64_t *by)
+{
+	*by = 0;
+	if (*number >= 16)
+		return true;
+	for (unsigned q = 0; q < 16; q++) {
+		const struct standing *end = &finder->standing[q], *begin = &finder->begin[q];
+		if (end->of != *number || end->moved != *moved)
+			continue;
+		*number = begin->of;
+		*moved = 0;
+		*by = plus(begin->by, -end->by);
+		return true;
+	}
+	return false;
+}
+
 static bool name_next(const struct finder *finder, struct cell *cell)
 {
-	if (cell->base_moved != standing_of(finder, cell->place.base)->moved ||
-	    cell->index_moved != standing_of(finder, cell->place.index)->moved)
+	struct memory_place *place = &cell->place;
+	int64_t base, index;
+	if (!rename_register(finder, &place->base, &cell->base_moved, &base) ||
+	    !rename_register(finder, &place->index, &cell->index_moved, &index))
 		return false;
-	cell->place.displacement = plus(cell->place.displacement, -moved_by(finder, &cell->place));
-	cell->base_moved = cell->index_moved = 0;
+	place->displacement = plus(place->displacement, plus(base, times(index, place->scale)));
+	put_in_order(cell);
 	return true;
 }
 
@@ -147,6 +189,61 @@ static void note_need(struct finder *finder, uint8_t number)
 		finder->needed[number] |= !finder->written[number];
 }
 
+static void set_standing(struct finder *finder, const struct dataflow *flow, unsigned w)
+{
+	const uint8_t number = flow->writes[w];
+	struct standing *standing = &finder->standing[number];
+	if (w == 0 && flow->steps) {
+		const struct standing from = finder->standing[flow->step_of];
+		*standing = (struct standing){from.of, from.moved, plus(from.by, flow->step)};
+	} else {
+		*standing = (struct standing){number, ++finder->set[number], 0};
+	}
+}
+
+/* Tells the beginning of a register by the first that ends the turn with the same; whether that is
+ * new. */
+static bool join_first(struct finder *finder, uint8_t r)
+{
+	const struct standing *own = &finder->standing[r];
+	uint8_t first = 0;
+	while (finder->standing[first].of != own->of || finder->standing[first].moved != own->moved)
+		first++;
+	if (finder->begin[r].of == finder->begin[first].of)
+		return false;
+	finder->begin[r] = (struct standing){finder->begin[first].of, 0,
+					     plus(finder->begin[first].by,
+						  plus(own->by, -finder->standing[first].by))};
+	return true;
+}
+
+static void begin_standings(struct finder *finder)
+{
+	memcpy(finder->standing, finder->begin, sizeof(finder->standing));
+	memset(finder->set, 0, sizeof(finder->set));
+}
+
+/* Registers that end a turn with the same but for a difference begin the next ones so.  By that
+ * more of them may turn out to be so; at last each is told by another one or by itself. */
+static void find_begin(struct finder *finder)
+{
+	for (uint8_t r = 0; r < 16; r++)
+		finder->begin[r] = (struct standing){r, 0, 0};
+	for (bool found = true; found;) {
+		found = false;
+		begin_standings(finder);
+		for (size_t i = 0; i < finder->n; i++) {
+			const struct dataflow *flow = finder->steps[i].flow;
+			for (unsigned w = 0; w < flow->n_writes; w++)
+				if (flow->writes[w] < 16)
+					set_standing(finder, flow, w);
+		}
+		for (uint8_t r = 0; r < 16; r++)
+			found |= join_first(finder, r);
+	}
+	begin_standings(finder);
+}
+
 static void note_registers(struct finder *finder, const struct dataflow *flow)
 {
 	for (unsigned r = 0; r < flow->n_reads; r++)
@@ -160,11 +257,7 @@ static void note_registers(struct finder *finder, const struct dataflow *flow)
 		finder->written[number] = true;
 		if (number >= 16)
 			continue;
-		struct standing *standing = &finder->standing[number];
-		if (w == 0 && flow->steps)
-			standing->by = plus(standing->by, flow->step);
-		else
-			*standing = (struct standing){standing->moved + 1, 0};
+		set_standing(finder, flow, w);
 	}
 }
 
@@ -185,6 +278,7 @@ static void note_place(struct finder *finder, size_t i)
 
 static void find_places(struct finder *finder)
 {
+	find_begin(finder);
 	for (size_t i = 0; i < finder->n; i++) {
 		note_place(finder, i);
 		note_registers(finder, finder->steps[i].flow);

@@ -115,7 +115,9 @@ static void random_step(struct dataflow *flow, struct recurrence_step *step)
 		flow->steps = true;
 		flow->step = 8 * (int64_t)random_below(3) - 8;
 		flow->n_writes = flow->n_reads = 1;
-		flow->writes[0] = flow->reads[0] = (uint8_t)random_below(3);
+		flow->writes[0] = (uint8_t)random_below(3);
+		flow->reads[0] = flow->step_of =
+			random_below(3) ? flow->writes[0] : (uint8_t)random_below(3);
 		return;
 	}
 	flow->n_reads = (uint8_t)random_below(3);
@@ -189,7 +191,7 @@ static void follow_step(struct follower *follower, const struct recurrence_step 
 		return;
 	follower->at[flow->writes[0]] = time;
 	follower->value[flow->writes[0]] =
-		flow->steps ? follower->value[flow->writes[0]] + (uint64_t)flow->step
+		flow->steps ? follower->value[flow->step_of] + (uint64_t)flow->step
 			    : random_number(&state);
 }
 

@@ -72,8 +72,7 @@ bool signal_in_set(pid_t tid, const char *name, int number)
 bool tracee_ignores(const struct tracee *tracee, int number)
 {
 	const uint64_t bit = 1ull << (number - 1);
-	return read_set(tracee->tid, "SigIgn") & bit ||
-	       (IGNORED_BY_DEFAULT & bit && !(read_set(tracee->tid, "SigCgt") & bit));
+	return IGNORED_BY_DEFAULT & bit || read_set(tracee->tid, "SigIgn") & bit;
 }
 
 /* How many calls of rt_sigaction there were.  False when one runs just now, or may run unseen. */

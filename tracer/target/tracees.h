@@ -69,7 +69,8 @@ bool signal_is_sent(const siginfo_t *info);
 
 /* Whether the program has a handler for that signal. */
 bool tracee_handles(struct tracee *tracee, int number);
-/* Whether the program ignores that signal, so that natively nobody would see it. */
+/* Whether the program ignores that signal, for which it has no handler, so that natively nobody
+ * would see it. */
 bool tracee_ignores(const struct tracee *tracee, int number);
 /* Whether a signal is in a set of the kernel's ("SigBlk", "SigPnd", "SigCgt" of
  * /proc/PID/status).  What is read there is what holds now: ptrace would show the mask that a

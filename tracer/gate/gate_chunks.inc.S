@@ -15,14 +15,14 @@ trace_give:		/* the next chunk may not be drained yet */
 	incl %gs:G_TRACE_FILLED
 1:	movl %gs:G_TRACE_FILLED, %eax
 	subl %gs:G_TRACE_DRAINED, %eax
-	cmpl $TRACE_CHUNKS, %eax
+	cmpl %gs:G_TRACE_DEPTH, %eax
 	jb trace_next_chunk
 	movl $1, %eax
 	xchgl %eax, %gs:G_TRACE_WAITS
 	movl %gs:G_TRACE_DRAINED, %edx
 	movl %gs:G_TRACE_FILLED, %eax
 	subl %edx, %eax
-	cmpl $TRACE_CHUNKS, %eax
+	cmpl %gs:G_TRACE_DEPTH, %eax
 	jb trace_next_chunk
 	movq %gs:G_SELF, %rdi
 	addq $G_TRACE_DRAINED, %rdi

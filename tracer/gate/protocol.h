@@ -176,6 +176,9 @@
  * SLOT_BLOCKS.  The tracer raises it from 0 at any time, and reads the cells behind it. */
 #define G_BLOCKS_LEFT 0x24e8 /* u64 */
 #define G_SPILL_BLOCK 0x24f0 /* register borrowed meanwhile */
+
+#define G_TRACE_DEPTH \
+	0x24f8 /* u32: so many full chunks may wait to be drained, at most TRACE_CHUNKS */
 /* Counters of an instruction, and a row of the table behind its key */
 #define CALL_NUMBER 0x00 /* the last number, plus 1; in the table G_CALL_OUT */
 #define CALL_FAILED 0x08

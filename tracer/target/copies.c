@@ -284,10 +284,13 @@ void copies_change(struct target *target, int slot, enum copy copy)
 		return;
 	bool by_chance;
 	const uint32_t number = windows_number(target->windows, &by_chance);
-	if (copy == COPY_FIRST)
+	if (copy == COPY_FIRST) {
 		drain_begin_window(target->drain, target->sources[slot], number, by_chance);
-	else
-		end_window(target, slot);
+		return;
+	}
+	const uint64_t start = clock_now_ns();
+	end_window(target, slot);
+	windows_pay(target->windows, clock_now_ns() - start);
 }
 
 bool copies_is_new(struct target *target, int slot, uint64_t pc)

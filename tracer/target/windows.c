@@ -106,6 +106,13 @@ enum copy windows_wanted(struct windows *windows, uint64_t now)
 	return wanted;
 }
 
+void windows_pay(struct windows *windows, uint64_t ns)
+{
+	pthread_mutex_lock(&windows->lock);
+	windows->earned_ns -= (double)ns * (1 + windows->share);
+	pthread_mutex_unlock(&windows->lock);
+}
+
 bool windows_begin_for_new_code(struct windows *windows, uint64_t now)
 {
 	pthread_mutex_lock(&windows->lock);

@@ -42,6 +42,11 @@
 #define BURST_MOST_NS 16000000
 #define BURST_PART 16
 
+/* Chunks that may wait to be taken, of all threads together and of each at least.  Whatever waits
+ * when a window ends holds its threads up. */
+#define MOST_WAITING 128
+#define LEAST_DEPTH 4
+
 struct drain_source {
 	struct trace_ring ring;
 	uint32_t core;
@@ -306,6 +311,15 @@ static uint32_t told_of(struct drain *drain, uint32_t thread, uint64_t program)
 	return thread;
 }
 
+static void share_depth(struct drain *drain)
+{
+	const size_t part = drain->n_sources ? MOST_WAITING / drain->n_sources : TRACE_CHUNKS;
+	const size_t depth = part < LEAST_DEPTH ? LEAST_DEPTH : part;
+	for (size_t i = 0; i < drain->n_sources; i++)
+		trace_ring_set_depth(&drain->sources[i]->ring,
+				     (uint32_t)(depth < TRACE_CHUNKS ? depth : TRACE_CHUNKS));
+}
+
 struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *config,
 				      uint8_t *slot, uint64_t slot_address, uint32_t thread,
 				      uint32_t space, uint64_t program)
@@ -324,6 +338,7 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 			&simulation->full,
 			access_filter_lines(&simulation->geometry, !simulation->by_line),
 			access_filter_set_bits(&simulation->geometry));
+	share_depth(drain);
 	source->core = take_core(drain);
 	source->start_ns = source->burst_ns = clock_now_ns();
 	source->wait_ns = BURST_NS;
@@ -478,6 +493,7 @@ void drain_remove_thread(struct drain *drain, struct drain_source *source)
 		else
 			is_last &= drain->sources[i]->reader.config != source->reader.config;
 	}
+	share_depth(drain);
 	const struct held_event end = {.kind = HELD_END, .thread = source, .stamp = __rdtsc()};
 	if (is_last)
 		take_held(drain);

@@ -44,7 +44,8 @@ static void clear_windows(const struct trace_ring *ring)
 void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes,
 		     const struct line_sample *full, unsigned keep, uint32_t set_bits)
 {
-	*ring = (struct trace_ring){slot, address, 0, 0};
+	*ring = (struct trace_ring){slot, address, 0, 0, 0};
+	trace_ring_set_depth(ring, TRACE_CHUNKS);
 	trace_config_masks(UINT64_MAX,
 			   word64(ring, G_TRACE_MASKS)); /* the first chunk is a burst */
 	*word64(ring, G_TRACE_CLASSES) = UINT64_MAX;
@@ -67,6 +68,13 @@ void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, u
 			full->classes >> k & 1 ? WINDOW_FULL : 0;
 }
 
+void trace_ring_set_depth(struct trace_ring *ring, uint32_t depth)
+{
+	assert(depth > 0 && depth <= TRACE_CHUNKS);
+	ring->depth = depth;
+	__atomic_store_n(word32(ring, G_TRACE_DEPTH), depth, __ATOMIC_RELAXED);
+}
+
 void trace_ring_set_classes(struct trace_ring *ring, uint64_t classes)
 {
 	trace_config_masks(classes, word64(ring, G_TRACE_SAMPLED));
@@ -85,8 +93,8 @@ void trace_ring_ask_burst(struct trace_ring *ring)
 
 bool trace_ring_is_full(const struct trace_ring *ring)
 {
-	return __atomic_load_n(word32(ring, G_TRACE_FILLED), __ATOMIC_ACQUIRE) - ring->taken >=
-	       TRACE_CHUNKS - 1;
+	return __atomic_load_n(word32(ring, G_TRACE_FILLED), __ATOMIC_ACQUIRE) - ring->taken + 1 >=
+	       ring->depth;
 }
 
 bool trace_ring_pending(const struct trace_ring *ring, uint64_t *stamp)

@@ -22,6 +22,7 @@ struct trace_ring {
 	uint64_t address; /* and in the target */
 	uint32_t taken;   /* chunks, */
 	uint32_t seen;    /* and so many records of the next one */
+	uint32_t depth;   /* so many chunks may be full */
 };
 
 /* Whether a record was made once more, for a line that was left out: the other lines of its bytes
@@ -36,6 +37,10 @@ static inline bool trace_record_repeats(const struct trace_record *record)
  * access_filter_lines; `set_bits`: access_filter_set_bits.  Its thread does not run. */
 void trace_ring_init(struct trace_ring *ring, uint8_t *slot, uint64_t address, uint64_t classes,
 		     const struct line_sample *full, unsigned keep, uint32_t set_bits);
+
+/* Its thread, which may run, waits where so many chunks are full: 1 to TRACE_CHUNKS, as at first.
+ */
+void trace_ring_set_depth(struct trace_ring *ring, uint32_t depth);
 
 /* From the next chunk that it begins and that is no burst its thread checks for these classes; it
  * may run. */

@@ -50,6 +50,34 @@ Test(windows, take_their_share)
 		}
 }
 
+/* The end of each window takes as long as the window: half of what windows may take is left for
+ * them. */
+Test(windows, pay_for_their_ends)
+{
+	struct windows *windows = windows_create(1.5, 10);
+	double in_windows_s = 0, ends_s = 0, between_s = 0;
+	uint64_t now = 1000000, since = now;
+	enum copy before = COPY_FIRST;
+	while (now < 60000000000) {
+		const enum copy wanted = windows_wanted(windows, now);
+		if (before == COPY_FIRST && wanted == COPY_PLAIN) {
+			const uint64_t took = now - since;
+			now += took;
+			ends_s += (double)took * 1e-9;
+			(void)windows_wanted(windows, now);
+			windows_pay(windows, took);
+		} else if (before == COPY_PLAIN && wanted == COPY_FIRST) {
+			since = now;
+		}
+		*(wanted == COPY_FIRST ? &in_windows_s : &between_s) += STEP_NS * 1e-9;
+		before = wanted;
+		now += STEP_NS;
+	}
+	const double share = (in_windows_s + ends_s) / between_s;
+	cr_expect(share > 0.45 && share < 0.55, "%g", share);
+	windows_destroy(windows);
+}
+
 Test(windows, begin_with_the_program)
 {
 	struct windows *windows = windows_create(1.5, 1);

@@ -287,7 +287,7 @@ void report_json_run_traffic(struct json_writer *out, const char *key,
 		{"caches", "traffic_caches"},
 		{"not_flushed", "flush_why"},
 		{"not_watched", "flush_missing"},
-		{"shared", "traffic_shared"},
+		{"shared", "threads_told"},
 	};
 	const struct model *model = view->model;
 	const char *source = profile_get_fact(view->profile, "traffic_source");

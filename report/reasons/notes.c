@@ -86,6 +86,7 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 	const char *time = profile_get_fact(view->profile, "time_source");
 	const char *work = profile_get_fact(view->profile, "work_source");
 	const char *incomplete = profile_get_fact(view->profile, "counts_incomplete");
+	const char *told = profile_get_fact(view->profile, "threads_told");
 	const unsigned long long n = view->model->n_samples;
 	const double cost_us = 1e-3 * profile_number_fact(view->profile, "sample_cost_ns", 0);
 	const bool is_about = profile_get_fact(view->profile, "span_start_error_s");
@@ -97,6 +98,8 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 			   "distances "
 			   "and headroom upper bounds",
 			   incomplete);
+	if (told)
+		note(notes, "%s", told);
 	if (n > 0 && cost_us >= 0.1)
 		snprintf(every, sizeof(every), ", one per %s ms, their own %s us each taken off",
 			 REPORT_NUMBER(1e-6 * view->model->time_ns / n), REPORT_NUMBER(cost_us));

@@ -172,14 +172,11 @@ static void note_doubts(const struct report_view *view, FILE *notes)
 	const double untraced = profile_number_fact(profile, "untraced_accesses", 0);
 	const double share = share_of_accesses(view->model, untraced);
 	const char *windows = profile_get_fact(profile, "traffic_windows");
-	const char *shared = profile_get_fact(profile, "traffic_shared");
 	note_caches(profile, notes);
 	if (halved)
 		note(notes, "%s", halved);
 	if (windows)
 		note(notes, "%s", windows);
-	if (shared)
-		note(notes, "%s", shared);
 	if (untraced > 0)
 		note(notes,
 		     "%.0f accesses to memory (%s%.3g %%) could not be traced: their traffic is "

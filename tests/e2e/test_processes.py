@@ -1,7 +1,9 @@
 """Processes: the tree of both runs, what of them is not counted, --no-children, and names of JIT code."""
 
+import contextlib
 import json
 import os
+import sqlite3
 import stat
 import time
 
@@ -247,3 +249,19 @@ def test_threads_without_samples_count(t, options):
     """Nine threads, of which eight only sleep."""
     run = t.profile([t.program("sleepers.c")], *options).json["run"]
     assert run["threads"] == 9, f"{run['threads']} threads, not 9"
+
+
+@pytest.mark.parametrize("options", [("--work=count", "--traffic=none"), ("--cache-sample=1",)], ids=["counted", "traced"])
+def test_very_many_threads_are_told_of_earlier_ones(t, options):
+    """What 80 threads run would be 1.6 million rows: later threads share those of the first.  Sums stay exact."""
+    program = t.program("short_threads.c", libraries=["-lpthread"])
+    table, saved = (os.path.join(t.directory, name) for name in ("table.txt", "saved.rfp"))
+    result = t.profile([program, "80"], "-v", "-o", table, "--save", saved, *options)
+    assert result.stdout == b"done\n"
+    rows = functions(result.json, "functions", "short_threads")
+    assert sum(row["flop"] for row in rows) == 80 * 10000, rows
+    assert sum(row["load_bytes"] for row in rows if row["flop"]) == 80 * 10000 * 16, rows  # and return addresses
+    assert "threads are told of earlier ones that ran the same programs" in text(table)
+    with contextlib.closing(sqlite3.connect(saved)) as profile:
+        kept = profile.execute("SELECT count(*) FROM counts").fetchone()[0]
+    assert 200_000 < kept < 1_100_000, kept

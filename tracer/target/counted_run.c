@@ -483,7 +483,8 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 	if (run->stock && (!run->drain || named_functions_all_read(drain_allocators(run->drain))))
 		stock_close(run->stock);
 	error = run->span ? span_settle(run->span, run->profile) : NULL;
-	drain_finish(run->drain);
+	drain_finish(run->drain, &run->told);
+	told_threads_note(&run->told, run->profile);
 	if (run->span)
 		span_drop_empty(run->profile);
 	if (run->kernels)
@@ -524,6 +525,7 @@ void counted_run_destroy(struct counted_run *run)
 	stock_destroy(run->stock);
 	kernel_files_destroy(run->kernels);
 	module_files_destroy(run->files);
+	told_threads_deinit(&run->told);
 	pthread_mutex_destroy(&run->lock);
 	for (size_t i = 0; i < run->n_let_go; i++)
 		close(run->let_go[i]);

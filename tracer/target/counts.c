@@ -31,11 +31,15 @@ static struct rf_error *add_block(struct profile *profile, const struct code_blo
 	return NULL;
 }
 
-static struct rf_error *add_count(struct profile *profile, uint32_t block, uint32_t thread,
+/* Slices of a span are rows that follow each other, and each has its own. */
+static struct rf_error *add_count(struct target *target, uint32_t block, uint32_t thread,
 				  enum copy copy, int64_t n)
 {
 	const struct profile_count row = {block, thread, n, copy == COPY_FIRST ? n : 0};
-	return rf_array_add(profile->counts, profile->n_counts, profile->cap_counts, row);
+	struct profile *profile = target->profile;
+	return target->span
+		       ? rf_array_add(profile->counts, profile->n_counts, profile->cap_counts, row)
+		       : told_threads_count(target->told, profile, row);
 }
 
 /* Adds n executions of a whole block; only blocks that ran get a row, which later processes that
@@ -49,7 +53,7 @@ static struct rf_error *add_whole(struct target *target, struct code_block *bloc
 		block->has_row = !error;
 		inherit_tell_row(&target->copies[copy], block);
 	}
-	return error || !n ? error : add_count(target->profile, block->row, thread, copy, n);
+	return error || !n ? error : add_count(target, block->row, thread, copy, n);
 }
 
 /* A thread that was killed may have been between two blocks: what is derived can be one too few
@@ -307,7 +311,7 @@ static struct rf_error *add_interruption(struct target *target, const struct int
 		return NULL;
 	return add_whole(target, block, cut->thread, cut->copy, cut->head_counted ? 0 : cut->n)
 		       ?: add_block(target->profile, block, cut->orig, &tail)
-		       ?: add_count(target->profile, tail, cut->thread, cut->copy, -cut->n);
+		       ?: add_count(target, tail, cut->thread, cut->copy, -cut->n);
 }
 
 /* Adds to a fact that is a sum over all processes.  A program can write any number over its counts.

@@ -88,8 +88,9 @@ void images_count(struct counted_run *run, struct tracee *tracee)
 	struct target *target = NULL;
 	struct rf_error *error =
 		check_process(run, tracee->tid)
-			?: target_create(tracee->tid, run->files, run->profile, run->drain,
-					 run->kernels, run->stock, run->span, &run->lock, &target);
+			?: target_create(tracee->tid, run->files, run->profile, &run->told,
+					 run->drain, run->kernels, run->stock, run->span,
+					 &run->lock, &target);
 	if (error && !is_ending(tracee->tid))
 		images_note_native(run, tracee->tid, error->message);
 	rf_error_destroy(error);

@@ -20,6 +20,7 @@ struct counted_run {
 	pthread_mutex_t lock; /* of this list, the profile and all targets */
 	struct module_files *files;
 	struct profile *profile;
+	struct told_threads told;
 	struct process_log processes;
 	int *let_go; /* pidfds of children that are not traced */
 	size_t n_let_go, cap_let_go;

@@ -8,6 +8,7 @@
 #include "tracer/kernel/kernel_files.h"
 #include "tracer/kernel/kernel_threads.h"
 #include "tracer/process/program_memory.h"
+#include "tracer/process/told_threads.h"
 #include "tracer/traffic/drain.h"
 #include "tracer/translate/translate.h"
 
@@ -111,11 +112,12 @@ struct target {
 	struct kernel_threads *kernels;          /* or NULL: no kernels are asked for */
 	double untraced;                         /* accesses that could not be traced */
 	bool overwritten;                        /* and is being ended for it (watchdog.c) */
-	bool native;             /* given up: threads leave the cache at their next request */
-	bool watched;            /* and may trace others */
-	struct profile *profile; /* not owned */
-	struct span *span;       /* of the whole run, not owned; NULL: all of it is measured */
-	bool holds_stop;         /* the end of the span is awaited */
+	bool native;               /* given up: threads leave the cache at their next request */
+	bool watched;              /* and may trace others */
+	struct profile *profile;   /* not owned */
+	struct told_threads *told; /* of the whole run, not owned */
+	struct span *span;         /* of the whole run, not owned; NULL: all of it is measured */
+	bool holds_stop;           /* the end of the span is awaited */
 	struct {
 		pid_t tid;
 		uint64_t pc, stack;

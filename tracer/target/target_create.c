@@ -57,6 +57,18 @@ static void set_quiet(struct target *target)
 		target->copies[copy].quiet = target->n_threads <= 1;
 }
 
+/* Rows of counts from which on there are enough: 40 MB */
+#define MANY_COUNTS 1000000
+
+/* The thread that a new one is told of. */
+static uint32_t begin_told(struct target *target, uint32_t thread)
+{
+	const uint64_t program = target->program ? target->program : (uint64_t)target->pid << 32;
+	const bool many = target->profile->n_counts >= MANY_COUNTS ||
+			  (target->drain && drain_has_many(target->drain));
+	return told_threads_begin(target->told, thread, program, many);
+}
+
 uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
 			   uint64_t stack_pointer, int starter)
 {
@@ -65,12 +77,13 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
 		return 0;
 	const uint32_t thread =
 		profile_thread(target->profile, RUN_COUNTED, target->pid, tid, name);
+	const uint32_t told = begin_told(target, thread);
 	uint8_t *block = slot_at(target, slot);
 	const uint64_t address = target->slots_address + (uint64_t)slot * SLOT_STRIDE;
 	if (target->drain) {
 		target->sources[slot] =
 			drain_add_thread(target->drain, target->copies[COPY_FIRST].trace, block,
-					 address, thread, target->space, target->program);
+					 address, thread, told, target->space);
 		if (!target->sources[slot])
 			return 0;
 		if (stack_pointer)
@@ -239,9 +252,9 @@ static bool follow_kernels(struct target *target, struct kernel_files *kernels)
 }
 
 struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
-			       struct drain *drain, struct kernel_files *kernels,
-			       struct stock *stock, struct span *span, pthread_mutex_t *lock,
-			       struct target **out)
+			       struct told_threads *told, struct drain *drain,
+			       struct kernel_files *kernels, struct stock *stock, struct span *span,
+			       pthread_mutex_t *lock, struct target **out)
 {
 	struct injection injection;
 	struct target *target = new_target(tid, profile, drain, lock);
@@ -264,6 +277,7 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 	target->memory.allocators = target->drain ? drain_allocators(target->drain) : NULL;
 	program_memory_refresh(&target->memory);
 	target->stock = stock;
+	target->told = told;
 	pthread_mutex_lock(lock);
 	target->program = stock ? stock_program(stock, tid) : 0;
 	pthread_mutex_unlock(lock);

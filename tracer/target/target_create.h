@@ -6,13 +6,14 @@
 
 /* Prepares the process `tid`, stopped at the end of its execve or fork, for counting, and sets its
  * registers so that it goes on in the code cache.  On failure the process is as it was.  `lock`
- * guards the profile and all targets of a run; the caller does not hold it.  `drain`: takes the
- * records of its accesses, or NULL.  `kernels`: those to look out for, or NULL.  `stock`: what the
- * run's processes translate, or NULL.  `span`: of the run that is measured, or NULL: all. */
+ * guards the profile, `told` (its threads), and all targets of a run; the caller does not hold it.
+ * `drain`: takes the records of its accesses, or NULL.  `kernels`: those to look out for, or NULL.
+ * `stock`: what the run's processes translate, or NULL.  `span`: of the run that is measured, or
+ * NULL: all. */
 struct rf_error *target_create(pid_t tid, struct module_files *files, struct profile *profile,
-			       struct drain *drain, struct kernel_files *kernels,
-			       struct stock *stock, struct span *span, pthread_mutex_t *lock,
-			       struct target **out);
+			       struct told_threads *told, struct drain *drain,
+			       struct kernel_files *kernels, struct stock *stock, struct span *span,
+			       pthread_mutex_t *lock, struct target **out);
 void target_destroy(struct target *target);
 
 /* Stops the server and collects the counts of all threads into the profile; frees what only a

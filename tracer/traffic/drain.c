@@ -72,7 +72,6 @@ struct drain {
 	size_t n_sources, cap_sources;
 	uint8_t core_used[MAX_CORES];
 	struct traffic_account account;
-	struct shared_accounts shared;
 	pthread_t thread;
 	bool runs, stop;
 };
@@ -290,25 +289,12 @@ static uint32_t take_core(struct drain *drain)
 	return MAX_CORES - 1;
 }
 
-/* The thread that the traffic of a new one is told of. */
-static uint32_t told_of(struct drain *drain, uint32_t thread, uint64_t program)
+bool drain_has_many(struct drain *drain)
 {
-	struct shared_accounts *shared = &drain->shared;
-	const struct first_thread first = {program, thread};
-	for (size_t i = 0; program && i < shared->n_first; i++) {
-		if (shared->first[i].program != program)
-			continue;
-		if (accounts_n(drain->simulation.accounts) < MANY_ACCOUNTS ||
-		    !rf_array_reach((void **)&shared->of, &shared->n_of, thread,
-				    sizeof(*shared->of)))
-			return thread;
-		shared->of[thread] = shared->first[i].thread + 1;
-		shared->n_shared++;
-		return shared->first[i].thread;
-	}
-	if (program)
-		(void)rf_array_push(shared->first, shared->n_first, shared->cap_first, first);
-	return thread;
+	pthread_mutex_lock(&drain->lock);
+	const bool many = accounts_n(drain->simulation.accounts) >= MANY_ACCOUNTS;
+	pthread_mutex_unlock(&drain->lock);
+	return many;
 }
 
 static void share_depth(struct drain *drain)
@@ -322,7 +308,7 @@ static void share_depth(struct drain *drain)
 
 struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *config,
 				      uint8_t *slot, uint64_t slot_address, uint32_t thread,
-				      uint32_t space, uint64_t program)
+				      uint32_t told, uint32_t space)
 {
 	struct drain_source *source = calloc(1, sizeof(*source));
 	struct simulation *simulation = &drain->simulation;
@@ -342,7 +328,7 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 	source->core = take_core(drain);
 	source->start_ns = source->burst_ns = clock_now_ns();
 	source->wait_ns = BURST_NS;
-	const struct reader_thread rows = {thread, told_of(drain, thread, program)};
+	const struct reader_thread rows = {thread, told};
 	record_reader_init(&source->reader, simulation, config, &rows, space, source->core);
 	source->reader.chunk.to = __rdtsc();
 	sharing_thread_begins(simulation->sharing, space, thread, source->reader.chunk.to);
@@ -555,7 +541,7 @@ uint64_t drain_classes(const struct drain *drain)
 	return class_stages_now(&drain->simulation.stages);
 }
 
-void drain_finish(struct drain *drain)
+void drain_finish(struct drain *drain, const struct told_threads *told)
 {
 	if (!drain)
 		return;
@@ -567,7 +553,7 @@ void drain_finish(struct drain *drain)
 	assert(!drain->n_sources && !drain->held.n_events);
 	hierarchy_finish(drain->simulation.hierarchy);
 	named_functions_note_unread(drain->allocators, drain->profile);
-	traffic_save(&drain->simulation, &drain->account, &drain->shared, drain->profile);
+	traffic_save(&drain->simulation, &drain->account, told, drain->profile);
 	if (drain->held.n_cut)
 		profile_set_fact(drain->profile, "traffic_warm_cut", "%llu",
 				 (unsigned long long)drain->held.n_cut);
@@ -584,7 +570,5 @@ void drain_destroy(struct drain *drain)
 	pthread_mutex_destroy(&drain->lock);
 	named_functions_destroy(drain->allocators);
 	free(drain->sources);
-	free(drain->shared.first);
-	free(drain->shared.of);
 	free(drain);
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "profile/profile.h"
 #include "tracer/objects/object_world.h"
+#include "tracer/process/told_threads.h"
 #include "tracer/traffic/trace_ring.h"
 #include "tracer/traffic/traffic_options.h"
 #include "tracer/translate/trace_config.h"
@@ -31,14 +32,14 @@ uint32_t drain_new_space(struct drain *drain, struct object_world *world);
 /* The allocators in all files of the run; used under the lock of the run. */
 struct named_functions *drain_allocators(struct drain *drain);
 
-/* Adds a thread that has not run since its slot was made ready; `thread`: its row; `program`: what
- * it runs, or 0.  NULL when memory is short: then it is not traced.
- *
- * Each instruction has an account in each thread.  Where a tree of processes has very many of them,
- * the traffic of a new thread is told of one that ran the same program before. */
+/* Each instruction has an account in each thread: whether there are so many that traffic of more
+ * threads should be told of others (told_threads.h). */
+bool drain_has_many(struct drain *drain);
+/* Adds a thread that has not run since its slot was made ready; `thread`: its row; `told`: the one
+ * that its traffic is told of. NULL when memory is short: then it is not traced. */
 struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *config,
 				      uint8_t *slot, uint64_t slot_address, uint32_t thread,
-				      uint32_t space, uint64_t program);
+				      uint32_t told, uint32_t space);
 /* Its thread, which has not run yet, has its stack there. */
 void drain_set_stack(struct drain_source *source, uint64_t stack_pointer);
 /* Adds a few records in the place of its thread, which is stopped outside the gate. */
@@ -73,5 +74,5 @@ void drain_begin_window(struct drain *drain, struct drain_source *source, uint32
 void drain_remove_thread(struct drain *drain, struct drain_source *source);
 
 /* Ends the simulation; the counts become rows of the profile, which nobody else uses meanwhile. */
-void drain_finish(struct drain *drain);
+void drain_finish(struct drain *drain, const struct told_threads *told);
 void drain_destroy(struct drain *drain);

@@ -58,13 +58,8 @@ static void join(struct executions *executions)
 	executions->n_items = n;
 }
 
-static uint32_t told_of(const struct shared_accounts *shared, uint32_t thread)
-{
-	return thread < shared->n_of && shared->of[thread] ? shared->of[thread] - 1 : thread;
-}
-
 struct rf_error *executions_init(struct executions *executions, const struct profile *profile,
-				 const struct shared_accounts *shared)
+				 const struct told_threads *told)
 {
 	*executions = (struct executions){.n_items = profile->n_counts};
 	executions->items = calloc(profile->n_counts + 1, sizeof(*executions->items));
@@ -73,7 +68,7 @@ struct rf_error *executions_init(struct executions *executions, const struct pro
 	for (size_t i = 0; i < profile->n_counts; i++) {
 		const struct profile_count *count = &profile->counts[i];
 		const struct profile_block *block = &profile->blocks[count->block];
-		executions->items[i] = (struct counted_code){told_of(shared, count->thread),
+		executions->items[i] = (struct counted_code){told_threads_of(told, count->thread),
 							     block->module,
 							     block->size,
 							     block->start,

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "profile/profile.h"
+#include "tracer/process/told_threads.h"
 
 struct executions {
 	struct counted_code {
@@ -16,22 +17,10 @@ struct executions {
 	uint32_t longest; /* size of one of them, in bytes */
 };
 
-/* Of which thread the traffic of others is told (drain.h). */
-struct shared_accounts {
-	struct first_thread {
-		uint64_t program;
-		uint32_t thread;
-	} * first; /* of each program */
-	size_t n_first, cap_first;
-	uint32_t *of; /* by thread: the other one plus 1; 0: itself */
-	size_t n_of;
-	size_t n_shared;
-};
-
 /* What others ran is told of the same thread as their traffic.  Errors: memory is short; then there
  * is nothing to destroy. */
 struct rf_error *executions_init(struct executions *executions, const struct profile *profile,
-				 const struct shared_accounts *shared);
+				 const struct told_threads *told);
 void executions_deinit(struct executions *executions);
 
 /* Of the instruction at that offset of a module of the profile, in that thread. */

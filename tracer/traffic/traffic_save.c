@@ -243,14 +243,14 @@ static struct rf_error *save_with(struct save *save)
 		       ?: save_working_sets(save);
 }
 
-static struct rf_error *save_tables(struct simulation *simulation,
-				    const struct shared_accounts *shared, struct profile *profile)
+static struct rf_error *save_tables(struct simulation *simulation, const struct told_threads *told,
+				    struct profile *profile)
 {
 	struct executions executions;
 	struct save save = {.simulation = simulation,
 			    .profile = profile,
 			    .executions = &executions};
-	struct rf_error *error = executions_init(&executions, profile, shared);
+	struct rf_error *error = executions_init(&executions, profile, told);
 	if (error)
 		return error;
 	save_windows(simulation, &executions, profile);
@@ -259,26 +259,15 @@ static struct rf_error *save_tables(struct simulation *simulation,
 	return error;
 }
 
-/* Of which threads the traffic of others is told. */
-static void save_shared(const struct shared_accounts *shared, struct profile *profile)
-{
-	if (shared->n_shared)
-		profile_set_fact(profile, "traffic_shared",
-				 "the traffic of %zu threads is told of earlier ones that ran the "
-				 "same programs",
-				 shared->n_shared);
-}
-
 void traffic_save(struct simulation *simulation, const struct traffic_account *account,
-		  const struct shared_accounts *shared, struct profile *profile)
+		  const struct told_threads *told, struct profile *profile)
 {
 	save_classes(&simulation->stages, profile);
 	if (simulation->geometry.n_levels > 1)
 		profile_set_fact(profile, "traffic_conflicts", "1");
 	if (!simulation->by_line)
 		profile_set_fact(profile, "traffic_prefetch", "1");
-	save_shared(shared, profile);
-	struct rf_error *error = save_tables(simulation, shared, profile);
+	struct rf_error *error = save_tables(simulation, told, profile);
 	save_effort(simulation, account,
 		    error || account->memory_short || accounts_incomplete(simulation->accounts) ||
 			    working_set_lost(simulation->working_set) ||

@@ -19,4 +19,4 @@ void traffic_save_geometry(struct profile *profile, const struct geometry *geome
 /* All that was counted, when the simulation has ended.  Where memory is short for it, the profile's
  * fact traffic_incomplete says so. */
 void traffic_save(struct simulation *simulation, const struct traffic_account *account,
-		  const struct shared_accounts *shared, struct profile *profile);
+		  const struct told_threads *told, struct profile *profile);

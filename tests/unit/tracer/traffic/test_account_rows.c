@@ -53,7 +53,7 @@ static struct profile *end(struct watched *watched)
 					    (int64_t)(watched->executions - watched->unchecked)};
 	cr_assert(rf_array_push(profile->blocks, profile->n_blocks, profile->cap_blocks, block));
 	cr_assert(rf_array_push(profile->counts, profile->n_counts, profile->cap_counts, count));
-	cr_assert_null(executions_init(&executions, profile, &(struct shared_accounts){0}));
+	cr_assert_null(executions_init(&executions, profile, &(struct told_threads){0}));
 	cr_assert_null(account_rows_save(watched->accounts, watched->sample, watched->concentration,
 					 &executions, profile));
 	executions_deinit(&executions);

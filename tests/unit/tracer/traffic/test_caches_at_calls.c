@@ -156,7 +156,7 @@ struct run {
 static struct drain_source *begin_thread(const struct run *run, unsigned thread)
 {
 	return drain_add_thread(run->drain, run->config, run->slots + thread * SLOT_STRIDE, 0,
-				thread, 0, 0);
+				thread, thread, 0);
 }
 
 static uint32_t number_of(const struct run *run, unsigned row)
@@ -222,7 +222,7 @@ static void end(struct run *run, counts counted)
 	for (unsigned thread = 0; thread < THREADS; thread++)
 		drain_remove_thread(run->drain, run->threads[thread]);
 	drain_remove_thread(run->drain, run->nobody);
-	drain_finish(run->drain);
+	drain_finish(run->drain, &(struct told_threads){0});
 	for (size_t i = 0; i < run->profile->n_traffic; i++) {
 		const struct profile_traffic *row = &run->profile->traffic[i];
 		const struct kernel_share *share = profile_share(run->profile, row->thread);

@@ -275,7 +275,7 @@ Test(executions, are_those_of_all_blocks_around)
 			cr_assert(rf_array_push(profile->counts, profile->n_counts,
 						profile->cap_counts, count));
 		}
-		cr_assert_null(executions_init(&executions, profile, &(struct shared_accounts){0}));
+		cr_assert_null(executions_init(&executions, profile, &(struct told_threads){0}));
 		for (uint32_t thread = 0; thread < 4; thread++)
 			for (uint32_t module = 0; module < 4; module++)
 				for (uint64_t at = 0; at < 600; at++)

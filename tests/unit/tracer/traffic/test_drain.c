@@ -52,7 +52,7 @@ static bool try_without(long which, const struct traffic_options *options)
 	const bool failed = !until_failure;
 	until_failure = 0;
 	cr_assert_eq(!drain, !!error, "allocation %ld", which);
-	drain_finish(drain);
+	drain_finish(drain, &(struct told_threads){0});
 	drain_destroy(drain);
 	rf_error_destroy(error);
 	profile_destroy(profile);
@@ -85,7 +85,7 @@ Test(drain, threads_share_what_may_wait)
 	const uint32_t space = drain_new_space(drain, NULL);
 	for (uint32_t n = 0; n < MOST_THREADS; n++) {
 		uint8_t *slot = slots + (size_t)n * SLOT_STRIDE;
-		sources[n] = drain_add_thread(drain, config, slot, (uint64_t)slot, n, space, 0);
+		sources[n] = drain_add_thread(drain, config, slot, (uint64_t)slot, n, n, space);
 		cr_assert(sources[n]);
 		const uint32_t depth = depth_of(slots);
 		cr_expect(depth >= 4 && depth <= TRACE_CHUNKS);
@@ -98,7 +98,7 @@ Test(drain, threads_share_what_may_wait)
 		drain_remove_thread(drain, sources[n]);
 	cr_expect_eq(depth_of(slots), TRACE_CHUNKS);
 	drain_remove_thread(drain, sources[0]);
-	drain_finish(drain);
+	drain_finish(drain, &(struct told_threads){0});
 	drain_destroy(drain);
 	trace_config_destroy(config);
 	munmap(slots, (size_t)MOST_THREADS * SLOT_STRIDE);

@@ -51,7 +51,7 @@ static double sum(const struct profile *profile, const uint32_t *told, uint32_t 
 	return n;
 }
 
-static void compare(const struct profile *profile, const struct shared_accounts *shared,
+static void compare(const struct profile *profile, const struct told_threads *shared,
 		    const uint32_t *told)
 {
 	struct executions executions;
@@ -72,7 +72,7 @@ Test(executions, are_those_of_all_blocks_around)
 	const uint32_t told[THREADS] = {0, 1, 2, 3, 4, 5};
 	for (int round = 0; round < 20; round++) {
 		struct profile *profile = random_counts();
-		compare(profile, &(struct shared_accounts){0}, told);
+		compare(profile, &(struct told_threads){0}, told);
 		profile_destroy(profile);
 	}
 }
@@ -82,7 +82,7 @@ Test(executions, of_threads_that_are_told_of_others_are_theirs)
 {
 	uint32_t of[] = {0, 0, 1, 2, 1};
 	const uint32_t told[THREADS] = {0, 1, 0, 1, 0, 5};
-	const struct shared_accounts shared = {.of = of, .n_of = 5};
+	const struct told_threads shared = {.of = of, .n_of = 5};
 	for (int round = 0; round < 20; round++) {
 		struct profile *profile = random_counts();
 		compare(profile, &shared, told);

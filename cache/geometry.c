@@ -13,11 +13,13 @@
 #define FILE_BYTES 65536 /* a longer one is not a geometry */
 #define EXAMPLE "give the caches as in L1=48K:12,L2=2M:16,L3=32M:16, the nearest first"
 
+enum kind { SHARING, INCLUSION, REPLACEMENT, WRITES, ALLOCATION, KINDS };
+
 /* What has been read so far. */
 struct parse {
 	struct geometry geometry;
 	const struct cache_policy *policy;
-	uint8_t said[CACHE_LEVELS][3]; /* by level and kind of attribute: its value plus 1 */
+	uint8_t said[CACHE_LEVELS][KINDS]; /* by level and kind of attribute: its value plus 1 */
 };
 
 /* ---- One item ---- */
@@ -48,7 +50,7 @@ static uint64_t read_size(const char *text, const char **end)
 
 static const struct attribute {
 	const char *name;
-	enum { SHARING, INCLUSION, REPLACEMENT } kind;
+	enum kind kind;
 	int value;
 } attributes[] = {
 	{"private", SHARING, false},
@@ -58,18 +60,22 @@ static const struct attribute {
 	{"victim", INCLUSION, CACHE_VICTIM},
 	{"lru", REPLACEMENT, CACHE_LRU},
 	{"plru", REPLACEMENT, CACHE_TREE_PLRU},
+	{"write-back", WRITES, false},
+	{"write-through", WRITES, true},
+	{"write-allocate", ALLOCATION, false},
+	{"no-write-allocate", ALLOCATION, true},
 };
 
-static const char *attribute_name(int kind, int value)
+static const char *attribute_name(enum kind kind, int value)
 {
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
-		if ((int)attributes[i].kind == kind && attributes[i].value == value)
+		if (attributes[i].kind == kind && attributes[i].value == value)
 			return attributes[i].name;
 	return "";
 }
 
 /* Notes what an attribute says; false when it is none, or was said before. */
-static bool set_attribute(uint8_t said[3], const char *name, size_t length)
+static bool set_attribute(uint8_t said[KINDS], const char *name, size_t length)
 {
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
 		const struct attribute *attribute = &attributes[i];
@@ -83,21 +89,22 @@ static bool set_attribute(uint8_t said[3], const char *name, size_t length)
 }
 
 /* What is wrong with size and ways, or NULL. */
-static const char *level_fault(const struct cache_level *level, bool tree)
+static const char *level_fault(const struct cache_level *level, unsigned line, bool tree)
 {
-	uint64_t lines = level->bytes / CACHE_LINE;
+	uint64_t lines = level->bytes / line;
 	if (level->bytes == 0)
 		return "the size must be from 64 bytes to 8G, in bytes or with K, M or G";
 	if (level->ways == 0 || level->ways > CACHE_WAYS)
 		return "the ways must be from 1 to 64";
-	if (level->bytes % CACHE_LINE || lines % level->ways)
-		return "the size is no multiple of ways times 64 bytes";
+	if (level->bytes % line || lines == 0 || lines % level->ways)
+		return line == CACHE_LINE ? "the size is no multiple of ways times 64 bytes"
+					  : "the size is no multiple of ways times a line";
 	if (tree && level->ways & (level->ways - 1))
 		return "a tree (plru) needs a power of two as ways";
 	return NULL;
 }
 
-static struct rf_error *read_attributes(uint8_t said[3], const char *item, size_t length,
+static struct rf_error *read_attributes(uint8_t said[KINDS], const char *item, size_t length,
 					const char *text)
 {
 	for (size_t n; text < item + length; text += n) {
@@ -109,7 +116,9 @@ static struct rf_error *read_attributes(uint8_t said[3], const char *item, size_
 			return refuse(
 				item, length,
 				"after the ways there can be private or shared, non-inclusive, "
-				"inclusive or victim, lru or plru, each after a colon");
+				"inclusive or victim, lru or plru, and of L1 write-back or "
+				"write-through, write-allocate or no-write-allocate, each after a "
+				"colon");
 	}
 	return NULL;
 }
@@ -126,17 +135,33 @@ static struct rf_error *read_level(struct parse *parse, const char *item, size_t
 	if (*text != ':')
 		return refuse(item, length,
 			      level->bytes ? "after the size there must be a colon and the ways"
-					   : level_fault(level, false));
+					   : level_fault(level, geometry->line, false));
 	uint64_t ways = read_number(text + 1, &text);
 	level->ways = ways > CACHE_WAYS ? CACHE_WAYS + 1 : ways;
 	struct rf_error *error = read_attributes(parse->said[at], item, length, text);
 	if (error)
 		return error;
-	const char *fault = level_fault(level, parse->said[at][REPLACEMENT] == CACHE_TREE_PLRU + 1);
+	const char *fault = level_fault(level, geometry->line,
+					parse->said[at][REPLACEMENT] == CACHE_TREE_PLRU + 1);
 	if (fault)
 		return refuse(item, length, fault);
-	level->sets = level->bytes / CACHE_LINE / level->ways;
+	level->sets = level->bytes / geometry->line / level->ways;
 	geometry->n_levels++;
+	return NULL;
+}
+
+/* Sizes are counted in lines: it stands before them. */
+static struct rf_error *read_line(struct parse *parse, const char *item, size_t length)
+{
+	const char *end;
+	const uint64_t bytes = read_number(item + 5, &end);
+	if (parse->geometry.n_levels)
+		return refuse(item, length, "the line must stand before the levels");
+	if (end != item + length || bytes < CACHE_LINE_LEAST || bytes > CACHE_LINE_MOST ||
+	    bytes & (bytes - 1))
+		return refuse(item, length,
+			      "a line must have 32, 64, 128, 256 or 512 bytes in all levels");
+	parse->geometry.line = (unsigned)bytes;
 	return NULL;
 }
 
@@ -160,7 +185,9 @@ static struct rf_error *read_item(struct parse *parse, const char *item, size_t 
 		return read_level(parse, item, length);
 	if (length > 7 && !strncasecmp(item, "policy=", 7))
 		return read_policy(parse, item, length);
-	return refuse(item, length, "neither a level (L1=48K:12) nor policy=NAME");
+	if (length > 5 && !strncasecmp(item, "line=", 5))
+		return read_line(parse, item, length);
+	return refuse(item, length, "neither a level (L1=48K:12) nor policy=NAME or line=BYTES");
 }
 
 /* ---- The whole ---- */
@@ -169,7 +196,6 @@ static struct rf_error *read_item(struct parse *parse, const char *item, size_t 
 static void complete(struct parse *parse)
 {
 	struct geometry *geometry = &parse->geometry;
-	geometry->line = CACHE_LINE;
 	if (parse->policy)
 		cache_policy_apply(parse->policy, geometry);
 	else
@@ -182,13 +208,32 @@ static void complete(struct parse *parse)
 		level->inclusion = said[INCLUSION] ? said[INCLUSION] - 1 : level->inclusion;
 		level->replacement = said[REPLACEMENT] ? said[REPLACEMENT] - 1 : level->replacement;
 	}
+	geometry->write_through = parse->said[0][WRITES] == true + 1;
+	geometry->no_write_allocate = parse->said[0][ALLOCATION] == true + 1;
+}
+
+/* What is wrong with how stores are written, or NULL. */
+static const char *writes_fault(const struct parse *parse)
+{
+	const struct geometry *geometry = &parse->geometry;
+	for (int i = 1; i < geometry->n_levels; i++)
+		if (parse->said[i][WRITES] || parse->said[i][ALLOCATION])
+			return "how stores are written can be said of L1 alone; the others write "
+			       "back and allocate";
+	if (geometry->no_write_allocate && !geometry->write_through)
+		return "an L1 that writes back allocates: no-write-allocate needs write-through";
+	if (geometry->write_through &&
+	    (geometry->n_levels < 2 || geometry->levels[1].inclusion != CACHE_INCLUSIVE))
+		return "an L1 that writes through needs an inclusive L2 behind it";
+	return NULL;
 }
 
 /* What is wrong between the levels. */
-static struct rf_error *check(const struct geometry *geometry)
+static struct rf_error *check(const struct parse *parse)
 {
+	const struct geometry *geometry = &parse->geometry;
 	const struct cache_level *levels = geometry->levels;
-	const char *fault = NULL;
+	const char *fault = writes_fault(parse);
 	if (geometry->n_levels == 0)
 		return rf_error_create(RF_EINPUT, EXAMPLE, "cache geometry: there is no L1");
 	if (levels[0].shared || levels[0].inclusion != CACHE_NON_INCLUSIVE)
@@ -232,12 +277,12 @@ static struct rf_error *read_items(struct parse *parse, const char *text)
 
 struct rf_error *geometry_parse(const char *text, struct geometry *out)
 {
-	struct parse parse = {.geometry.source = GEOMETRY_GIVEN};
+	struct parse parse = {.geometry = {.source = GEOMETRY_GIVEN, .line = CACHE_LINE}};
 	struct rf_error *error = read_items(&parse, text);
 	if (error)
 		return error;
 	complete(&parse);
-	error = check(&parse.geometry);
+	error = check(&parse);
 	if (!error)
 		*out = parse.geometry;
 	return error;
@@ -285,6 +330,30 @@ struct rf_error *geometry_given(const char *text_or_path, struct geometry *geome
 	return geometry_from_file(text_or_path, geometry);
 }
 
+/* ---- Other machines ---- */
+
+static const struct {
+	const char *name, *title, *text;
+} machines[] = {
+#define MACHINE(name, title, text) {name, title, text},
+#include "cache/machines.def"
+#undef MACHINE
+};
+
+struct rf_error *geometry_other(const char *given, struct geometry *geometry)
+{
+	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+		if (strcasecmp(machines[i].name, given) != 0)
+			continue;
+		struct rf_error *error = geometry_parse(machines[i].text, geometry);
+		if (!error)
+			snprintf(geometry->policy, sizeof(geometry->policy), "%s",
+				 machines[i].title);
+		return error;
+	}
+	return geometry_given(given, geometry);
+}
+
 /* ---- Text ---- */
 
 static void print_size(FILE *stream, uint64_t bytes)
@@ -303,6 +372,8 @@ char *geometry_print(const struct geometry *geometry)
 	FILE *stream = open_memstream(&text, &size);
 	if (!stream)
 		return NULL;
+	if (geometry->line != CACHE_LINE)
+		fprintf(stream, "line=%u,", geometry->line);
 	for (int i = 0; i < geometry->n_levels; i++) {
 		const struct cache_level *level = &geometry->levels[i];
 		fprintf(stream, "%sL%d=", i ? "," : "", i + 1);
@@ -314,6 +385,10 @@ char *geometry_print(const struct geometry *geometry)
 			fprintf(stream, ":%s", attribute_name(INCLUSION, level->inclusion));
 		if (level->replacement != CACHE_LRU)
 			fprintf(stream, ":%s", attribute_name(REPLACEMENT, level->replacement));
+		if (i == 0 && geometry->write_through)
+			fprintf(stream, ":%s", attribute_name(WRITES, true));
+		if (i == 0 && geometry->no_write_allocate)
+			fprintf(stream, ":%s", attribute_name(ALLOCATION, true));
 	}
 	if (fclose(stream) == 0)
 		return text;

@@ -3,9 +3,11 @@
  * As text a geometry is a list of levels, the nearest first:
  *
  *	L1=48K:12,L2=2M:16,L3=480M:16
+ *	line=128,L1=32K:8:write-through:no-write-allocate,L2=512K:8:inclusive
  *
- * A level is L1, L2 or L3, a size (bytes, or with K, M or G: powers of 1024), its ways, and any of
- * these attributes, each after a colon:
+ * `line=BYTES` in front of the levels is the size of a line in all of them: a power of two from 32
+ * to 512; 64 without it.  A level is L1, L2 or L3, a size (bytes, or with K, M or G: powers of
+ * 1024), its ways, and any of these attributes, each after a colon:
  *
  *     private        each core has one
  *     shared         all cores have one together
@@ -15,9 +17,16 @@
  *     victim         takes what the level above evicts, and gives it back (exclusive)
  *     lru, plru      replacement: least recently used, or a binary tree of bits (ways: a power
  *                    of two)
+ *     write-back     L1: a store changes the line here; it goes on when the line is replaced
+ *     write-through  L1: the bytes of each store go on to L2, which must be inclusive; no line is
+ *                    changed here
+ *     write-allocate, no-write-allocate
+ *                    L1: whether a store that misses brings the line in.  The second one needs
+ *                    write-through
  *
  * `policy=NAME` in the list takes what is not said from that row of policies.def.  Without both,
- *the last of several levels is shared, the others are private, and all are non-inclusive and LRU.
+ * the last of several levels is shared, the others are private, all are non-inclusive and LRU, and
+ * L1 writes back and allocates.
  *
  * A file has the same items, one or more a line; # begins a comment. */
 #pragma once
@@ -31,6 +40,8 @@
 #define CACHE_LEVELS 3
 #define CACHE_WAYS 64                   /* at most */
 #define CACHE_BYTES (UINT64_C(8) << 30) /* at most, of one level */
+#define CACHE_LINE_LEAST 32
+#define CACHE_LINE_MOST 512 /* bytes */
 
 enum cache_inclusion { CACHE_NON_INCLUSIVE, CACHE_INCLUSIVE, CACHE_VICTIM };
 enum cache_replacement { CACHE_LRU, CACHE_TREE_PLRU };
@@ -56,7 +67,9 @@ enum geometry_source {
 struct geometry {
 	int n_levels; /* 1 to CACHE_LEVELS */
 	struct cache_level levels[CACHE_LEVELS];
-	unsigned line; /* bytes: CACHE_LINE */
+	unsigned line; /* bytes; of this machine's caches CACHE_LINE */
+	/* Of L1. */
+	bool write_through, no_write_allocate;
 	enum geometry_source source;
 	char policy[128]; /* which row of policies.def, and whether it is assumed */
 	/* This processor may do without the reads of TRAFFIC_MEM_EVADABLE. */
@@ -69,6 +82,10 @@ struct rf_error *geometry_parse(const char *text, struct geometry *geometry);
 /* What the user gave: text when there is a '=' in it and no file of that name, else a file's name.
  * Errors of a file: RF_EACCESS, or as above with its name. */
 struct rf_error *geometry_given(const char *text_or_path, struct geometry *geometry);
+
+/* The caches of another machine: a name of machines.def (case does not matter), or as above.
+ * ->policy is then the machine's title and what is assumed of it. */
+struct rf_error *geometry_other(const char *name_text_or_path, struct geometry *geometry);
 
 /* The text of a geometry, which geometry_parse reads back to the same levels: attributes are there
  * where they are not what a bare level has.  To be freed; NULL when memory is short. */

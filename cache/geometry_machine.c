@@ -196,12 +196,25 @@ void geometry_limit_last(uint64_t bytes, struct geometry *geometry)
 		*geometry = limited;
 }
 
+/* What times and roofs of this machine can be set beside. */
+static struct rf_error *as_this_machine(const struct geometry *geometry)
+{
+	if (geometry->line == CACHE_LINE && !geometry->write_through)
+		return NULL;
+	return rf_error_create(RF_EINPUT, "--other-caches simulates them beside this machine's",
+			       "cache geometry: this machine's caches have lines of %d bytes, and "
+			       "an L1 that writes back",
+			       CACHE_LINE);
+}
+
 struct rf_error *geometry_wanted(const char *given, const struct geometry_known *known,
 				 struct geometry *geometry)
 {
 	const bool nominal = given && strcmp(given, GEOMETRY_NOMINAL) == 0;
-	if (given && !nominal)
-		return geometry_given(given, geometry);
+	if (given && !nominal) {
+		struct rf_error *error = geometry_given(given, geometry);
+		return error ?: as_this_machine(geometry);
+	}
 	if (known->n_caches)
 		from_reported(known->caches, known->n_caches, geometry);
 	else

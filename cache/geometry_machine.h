@@ -41,7 +41,8 @@ struct geometry_known {
 
 /* What a run simulates: what the user gave (GEOMETRY_NOMINAL, or as geometry_given()), or NULL:
  * this machine's caches, the last of them with known->last_bytes where that is less than reported
- * and possible (GEOMETRY_EFFECTIVE). */
+ * and possible (GEOMETRY_EFFECTIVE).  Errors: as geometry_given(), and caches of other lines than
+ * CACHE_LINE, or whose L1 writes through: no machine's that rfprof runs on. */
 struct rf_error *geometry_wanted(const char *given, const struct geometry_known *known,
 				 struct geometry *geometry);
 

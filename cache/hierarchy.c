@@ -33,6 +33,9 @@ struct hierarchy *hierarchy_create(const struct geometry *geometry, unsigned n_c
 	if (!h)
 		return NULL;
 	h->n_levels = geometry->n_levels;
+	h->line_bytes = geometry->line;
+	h->write_through = geometry->write_through;
+	h->no_write_allocate = geometry->no_write_allocate;
 	h->groups = geometry_class_groups(geometry);
 	h->classes = geometry_classes(geometry, classes, next_line_prefetch);
 	h->prefetch_into = next_line_prefetch ? prefetch_level(geometry) : -1;
@@ -61,6 +64,11 @@ void hierarchy_destroy(struct hierarchy *h)
 void hierarchy_tell_open(struct hierarchy *h)
 {
 	h->tell_open = true;
+}
+
+void hierarchy_tell_through(struct hierarchy *h, hierarchy_through *through)
+{
+	h->through = through;
 }
 
 uint64_t hierarchy_classes(const struct hierarchy *h)
@@ -95,15 +103,17 @@ void hierarchy_access(struct hierarchy *h, unsigned core_number, uint64_t line,
 	h->group = line & (h->groups - 1);
 	h->who = who;
 	h->line = line;
-	uint64_t bytes = line_bytes(first_byte, n_bytes);
+	h->first = kind == CACHE_LINE_ZERO ? 0 : first_byte;
+	h->n = kind == CACHE_LINE_ZERO ? h->line_bytes : n_bytes;
 	if (kind == CACHE_NON_TEMPORAL || kind == CACHE_LINE_ZERO) {
-		combining_store(h, core, compact, kind == CACHE_LINE_ZERO ? ALL_BYTES : bytes);
+		combining_store(h, core, compact);
 		return;
 	}
 	if (h->n_combining)
 		combining_write_out(h, NULL, compact);
 	if (kind == CACHE_LOAD || kind == CACHE_STORE)
-		h->load_or_store(h, core, compact, kind == CACHE_STORE, bytes);
+		h->load_or_store(h, core, compact, kind == CACHE_STORE,
+				 line_bytes(first_byte, n_bytes));
 	else
 		combining_flush_line(h, compact, kind == CACHE_FLUSH);
 }

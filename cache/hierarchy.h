@@ -19,6 +19,9 @@ enum cache_access {
 
 struct hierarchy;
 
+/* Called for each store that an L1 which writes through passes on: n bytes of a line go to L2. */
+typedef void hierarchy_through(void *context, uint32_t who, uint64_t line, unsigned n);
+
 /* Called for each line that crosses a border.  `who` is the one who caused it: of a write-back (and
  * of TRAFFIC_MEM_LEFT) the last writer's, of TRAFFIC_MEM_EVADABLE that of the write-allocate, of
  * TRAFFIC_L3_CLEAN_VICTIM who fetched the line, else that of the access at hand. */
@@ -37,12 +40,16 @@ void hierarchy_destroy(struct hierarchy *hierarchy);
  * writes for the last writer. */
 void hierarchy_tell_open(struct hierarchy *hierarchy);
 
+/* Of an L1 that writes through: `through` is called, with the context of the events. */
+void hierarchy_tell_through(struct hierarchy *hierarchy, hierarchy_through *through);
+
 /* For tests: the classes that are simulated. */
 uint64_t hierarchy_classes(const struct hierarchy *hierarchy);
 
-/* One access of a core to bytes first_byte … first_byte + n_bytes − 1 of a line (address / 64); an
- * access that straddles lines is one for each.  `who` is any number but UINT32_MAX.  Bits 51 and up
- * of `line` may tell address spaces apart.  Lines of other classes are ignored. */
+/* One access of a core to bytes first_byte … first_byte + n_bytes − 1 of a line (address / 64, or
+ * the geometry's line); an access that straddles lines is one for each.  `who` is any number but
+ * UINT32_MAX.  Bits 51 and up of `line` may tell address spaces apart.  Lines of other classes are
+ * ignored. */
 void hierarchy_access(struct hierarchy *hierarchy, unsigned core, uint64_t line,
 		      enum cache_access kind, unsigned first_byte, unsigned n_bytes, uint32_t who);
 

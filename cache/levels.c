@@ -17,6 +17,7 @@ static void core_destroy(struct hierarchy *h, struct core *core)
 	for (int i = 0; i < h->n_private; i++)
 		free(core->sets[i]);
 	free(core->fresh);
+	free(core->written);
 	free(core->combining);
 	free(core);
 }
@@ -35,8 +36,12 @@ static struct core *core_create(struct hierarchy *h)
 	bool complete = true;
 	for (int i = 0; i < h->n_private; i++)
 		complete = (core->sets[i] = allocate_sets(h, &h->levels[i])) && complete;
-	core->fresh = calloc((size_t)h->n_slots * h->levels[0].sets, h->fresh_bytes);
-	if (complete && core->fresh)
+	const size_t n_sets = (size_t)h->n_slots * h->levels[0].sets;
+	const bool wide = h->line_bytes != CACHE_LINE;
+	core->fresh = calloc(n_sets, h->fresh_bytes);
+	if (wide)
+		core->written = calloc(n_sets * h->levels[0].shape.ways, sizeof(*core->written));
+	if (complete && core->fresh && (core->written || !wide))
 		return core;
 	core_destroy(h, core);
 	return NULL;

@@ -10,7 +10,10 @@
 #include "cache/regions.h"
 #include "cache/set.h"
 
+#include <string.h>
+
 #define ALL_BYTES UINT64_MAX
+#define MASK_WORDS (CACHE_LINE_MOST / 64)
 #define NO_SLOT (-1)
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define NEVER_INLINE __attribute__((noinline))
@@ -23,8 +26,14 @@ struct level {
 	uint64_t reciprocal; /* 2^64 / sets, rounded up */
 };
 
+/* Which bytes of a line, of any size, were written. */
+struct written {
+	uint64_t words[MASK_WORDS];
+};
+
 /* Lines of a set of L1 that came from memory for a store and may yet be written whole: bit i of
- * pending. */
+ * pending.  Where lines are not those of CACHE_LINE their bytes are in
+ * struct core's written. */
 struct fresh {
 	uint64_t pending;
 	struct {
@@ -36,6 +45,7 @@ struct fresh {
 struct core {
 	char *sets[CACHE_LEVELS]; /* slot after slot; the shared levels' are common to all cores */
 	char *fresh;              /* beside those of L1 */
+	struct written *written;  /* of each way of these sets; NULL where lines are CACHE_LINE */
 	struct combining *combining; /* by slot; NULL before the first non-temporal store */
 };
 
@@ -73,6 +83,11 @@ struct hierarchy {
 	unsigned slot, group;
 	uint32_t who;
 	uint64_t line;
+	unsigned first, n; /* its bytes in the line */
+	unsigned line_bytes;
+	/* Of L1: a store goes on to L2; and does not bring its line in. */
+	bool write_through, no_write_allocate;
+	hierarchy_through *through; /* or NULL */
 };
 
 /* Makes the levels of a geometry, and the sets of those that are shared.  False when memory is
@@ -92,6 +107,26 @@ static inline struct core *core_at(struct hierarchy *h, unsigned number)
 	if (__builtin_expect(number < h->n_cores && h->cores[number] != NULL, 1))
 		return h->cores[number];
 	return levels_add_core(h, number);
+}
+
+/* ---- bytes of lines of any size ---- */
+
+static inline void written_add(struct written *written, unsigned first, unsigned n)
+{
+	for (unsigned at = first; at < first + n;) {
+		const unsigned to_end = 64 - at % 64, left = first + n - at;
+		const unsigned here = left < to_end ? left : to_end;
+		written->words[at / 64] |= line_bytes(at % 64, here);
+		at += here;
+	}
+}
+
+/* Whether these bytes are among those that were written. */
+static inline bool written_has(const struct written *written, unsigned first, unsigned n)
+{
+	struct written more = *written;
+	written_add(&more, first, n);
+	return memcmp(&more, written, sizeof(more)) == 0;
 }
 
 /* ---- where a line may be ---- */
@@ -177,6 +212,14 @@ static ALWAYS_INLINE void change_in(const struct hierarchy *h, struct build b, i
 static inline struct fresh *fresh_at(struct hierarchy *h, const struct core *core, uint32_t line)
 {
 	return (struct fresh *)(core->fresh + set_number(h, 0, line) * h->fresh_bytes);
+}
+
+/* Of a way that fresh tells of, where lines are not CACHE_LINE. */
+static inline struct written *written_at(const struct hierarchy *h, const struct core *core,
+					 const struct fresh *fresh, unsigned way)
+{
+	const size_t set = (size_t)((const char *)fresh - core->fresh) / h->fresh_bytes;
+	return &core->written[set * h->levels[0].shape.ways + way];
 }
 
 static inline void fresh_end(struct hierarchy *h, struct core *core, uint32_t line, int way)

@@ -121,22 +121,48 @@ static NEVER_INLINE void prefetch(struct hierarchy *h, struct core *core, enum d
 }
 
 /* A line came from memory for a store: begins to watch whether it is written whole. */
-static void fresh_begin(struct hierarchy *h, struct fresh *fresh, unsigned way, uint64_t bytes)
+static void fresh_begin(struct hierarchy *h, const struct core *core, struct fresh *fresh,
+			unsigned way, uint64_t bytes)
 {
-	if (bytes == ALL_BYTES) {
+	if (core->written ? h->n == h->line_bytes : bytes == ALL_BYTES) {
 		lines_note_here(h, TRAFFIC_MEM_EVADABLE);
 		return;
 	}
 	fresh->pending |= UINT64_C(1) << way;
 	fresh->ways[way].written = bytes;
 	fresh->ways[way].who = h->who;
+	if (!core->written)
+		return;
+	struct written *written = written_at(h, core, fresh, way);
+	*written = (struct written){0};
+	written_add(written, h->first, h->n);
+}
+
+/* The same as fresh_access, of lines that are not CACHE_LINE. */
+static NEVER_INLINE void fresh_access_any(struct hierarchy *h, const struct core *core,
+					  struct fresh *fresh, unsigned way, bool store)
+{
+	struct written *written = written_at(h, core, fresh, way);
+	if (!store && written_has(written, h->first, h->n))
+		return;
+	if (store)
+		written_add(written, h->first, h->n);
+	if (store && !written_has(written, 0, h->line_bytes))
+		return;
+	fresh->pending &= ~(UINT64_C(1) << way);
+	if (store)
+		h->note(h->context, TRAFFIC_MEM_EVADABLE, fresh->ways[way].who, h->line);
 }
 
 /* A line that came for a store is loaded or stored to: is it written whole, or read before it is?
  */
-static void fresh_access(struct hierarchy *h, struct fresh *fresh, int way, bool store,
-			 uint64_t bytes)
+static void fresh_access(struct hierarchy *h, const struct core *core, struct fresh *fresh,
+			 unsigned way, bool store, uint64_t bytes)
 {
+	if (core->written) {
+		fresh_access_any(h, core, fresh, way, store);
+		return;
+	}
 	uint64_t written = fresh->ways[way].written;
 	if (!store && !(bytes & ~written))
 		return;
@@ -208,11 +234,56 @@ static ALWAYS_INLINE void miss(struct hierarchy *h, struct build b, struct core 
 	if (store) {
 		change_in(h, b, 0, set, way, h->who);
 		if (from_memory)
-			fresh_begin(h, fresh, way, bytes);
+			fresh_begin(h, core, fresh, way, bytes);
 	}
 	if (h->prefetch_into >= 0 && supply.level > h->prefetch_into)
 		prefetch(h, core, direction);
 }
+
+/* ---- an L1 that writes through ---- */
+
+/* Brings the line of a store into L1 too, or only into L2 (`to`), unless it is there. */
+static void bring_for_store(struct hierarchy *h, struct core *core, uint32_t line, int to,
+			    struct supply *supply, bool elsewhere)
+{
+	const struct build b = build_of(h);
+	const bool from_memory =
+		supply->level == b.n_levels && !(elsewhere && b.n_private < b.n_levels);
+	if (supply->level <= to) {
+		(void)take(h, b, supply->level, supply->sets[supply->level], (unsigned)supply->way,
+			   false, line);
+		return;
+	}
+	note_supply(h, b, to + 1, supply, from_memory, WRITE_ALLOCATE);
+	(void)fill(h, b, core, supply, to, line);
+}
+
+/* The bytes of a store go to L2, which includes L1: the line is changed there, and there alone. */
+static NEVER_INLINE void store_through(struct hierarchy *h, struct core *core, uint32_t line,
+				       void *set, int way)
+{
+	const struct build b = build_of(h);
+	const bool elsewhere = h->n_cores > 1 && lines_snoop(h, core, line, true);
+	struct supply supply = {.sets[0] = set};
+	if (h->through)
+		h->through(h->context, h->who, h->line, h->n);
+	if (way >= 0) {
+		if (h->tell_open)
+			note_open(h, b, 0, set, (unsigned)way);
+		touch_in(h, b, 0, set, (unsigned)way);
+	}
+	for (int at = 1; at < b.n_levels; at++)
+		supply.sets[at] = set_at(h, core, at, line);
+	find_supply(h, b, &supply, 1, b.n_levels, line);
+	const int to = way >= 0 || h->no_write_allocate ? 1 : 0;
+	bring_for_store(h, core, line, to, &supply, elsewhere);
+	change_in(h, b, 1, supply.sets[1], (unsigned)find_in(h, b, 1, supply.sets[1], line),
+		  h->who);
+	if (h->prefetch_into >= 0 && supply.level > h->prefetch_into)
+		prefetch(h, core, WRITE_ALLOCATE);
+}
+
+/* ---- a load or a store ---- */
 
 typedef void miss_function(struct hierarchy *h, struct core *core, uint32_t line, void *set,
 			   struct fresh *fresh, bool store, uint64_t bytes);
@@ -226,6 +297,10 @@ static ALWAYS_INLINE void load_or_store(struct hierarchy *h, struct build b, mis
 		    number * (b.small ? sizeof(struct small_set) : h->levels[0].shape.bytes);
 	struct fresh *fresh = (struct fresh *)(core->fresh + number * h->fresh_bytes);
 	int way = find_in(h, b, 0, set, line);
+	if (!b.small && store && h->write_through) {
+		store_through(h, core, line, set, way);
+		return;
+	}
 	if (way < 0) {
 		on_miss(h, core, line, set, fresh, store, bytes);
 		return;
@@ -239,7 +314,7 @@ static ALWAYS_INLINE void load_or_store(struct hierarchy *h, struct build b, mis
 		change_in(h, b, 0, set, way, h->who);
 	}
 	if (fresh->pending >> way & 1)
-		fresh_access(h, fresh, way, store, bytes);
+		fresh_access(h, core, fresh, (unsigned)way, store, bytes);
 }
 
 #define BUILD(name, ...)                                                                        \
@@ -264,7 +339,7 @@ BUILD(any, h->n_levels, h->n_private, false, false)
 void load_store_choose(struct hierarchy *h)
 {
 	const struct level *levels = h->levels;
-	bool small = levels[0].shape.small && !levels[0].shape.debts;
+	bool small = levels[0].shape.small && !levels[0].shape.debts && !h->write_through;
 	for (int at = 1; at < h->n_levels; at++)
 		small = small && levels[at].shape.small;
 	h->load_or_store = !small                                  ? load_or_store_any

@@ -12,7 +12,7 @@ struct combining {
 	unsigned n;
 	struct combining_line {
 		uint32_t line, who;
-		uint64_t written;
+		struct written written;
 	} lines[CACHE_COMBINING]; /* oldest first */
 };
 
@@ -57,7 +57,7 @@ void combining_write_out(struct hierarchy *h, const struct core *but, uint32_t l
 	}
 }
 
-void combining_store(struct hierarchy *h, struct core *core, uint32_t line, uint64_t bytes)
+void combining_store(struct hierarchy *h, struct core *core, uint32_t line)
 {
 	if (!core->combining)
 		core->combining = calloc(h->n_slots, sizeof(*core->combining));
@@ -78,8 +78,8 @@ void combining_store(struct hierarchy *h, struct core *core, uint32_t line, uint
 		h->n_combining++;
 	}
 	buffer->who = h->who;
-	buffer->written |= bytes;
-	if (buffer->written == ALL_BYTES)
+	written_add(&buffer->written, h->first, h->n);
+	if (written_has(&buffer->written, 0, h->line_bytes))
 		combining_end(h, buffers, buffer);
 }
 

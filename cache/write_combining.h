@@ -10,8 +10,8 @@
 
 /* What is changed of a line is written to memory; the caches lose it, or keep it unchanged. */
 void combining_flush_line(struct hierarchy *h, uint32_t line, bool remove);
-/* A non-temporal store to bytes of a line. */
-void combining_store(struct hierarchy *h, struct core *core, uint32_t line, uint64_t bytes);
+/* A non-temporal store to the bytes of the access at hand. */
+void combining_store(struct hierarchy *h, struct core *core, uint32_t line);
 /* Writes out what cores, other than `but`, have combined of a line. */
 void combining_write_out(struct hierarchy *h, const struct core *but, uint32_t line);
 /* Writes out all that is combined of lines of the group at hand. */

@@ -20,7 +20,7 @@ struct place {
 	uint64_t line, used;
 	struct content content;
 	bool fresh; /* L1: came from memory for a store, not read and not yet written whole */
-	bool written[CACHE_LINE];
+	bool written[CACHE_LINE_MOST];
 	uint32_t allocator;
 };
 
@@ -34,7 +34,7 @@ struct buffer {
 	unsigned core;
 	uint64_t line;
 	uint32_t who;
-	bool written[CACHE_LINE];
+	bool written[CACHE_LINE_MOST];
 };
 
 struct reference {
@@ -45,6 +45,7 @@ struct reference {
 	struct buffer buffers[ALL_BUFFERS];                 /* oldest first */
 	unsigned n_buffers;
 	hierarchy_note *note;
+	hierarchy_through *through;
 	void *context;
 	uint64_t clock;
 	uint32_t who; /* of the access at hand */
@@ -321,7 +322,7 @@ static void write_bytes(struct reference *r, struct place *place, unsigned first
 {
 	for (unsigned i = first; i < first + n; i++)
 		place->written[i] = true;
-	for (unsigned i = 0; i < CACHE_LINE; i++)
+	for (unsigned i = 0; i < r->geometry.line; i++)
 		if (!place->written[i])
 			return;
 	if (place->fresh)
@@ -343,6 +344,32 @@ static int distance(struct reference *r, unsigned core, uint64_t line)
 	while (level < r->geometry.n_levels && !find(cache_of(r, core, level), line))
 		level++;
 	return level;
+}
+
+/* Of an L1 that writes through: the store is done in L2, and L1 has the same line, if it has it. */
+static void store_through(struct reference *r, unsigned core, uint64_t line, unsigned n)
+{
+	const bool here = has(r, core, line), others = ask_others(r, core, line, true);
+	const int far = distance(r, core, line);
+	const int to = far == 0 || r->geometry.no_write_allocate ? 1 : 0;
+	struct place *place = find(cache_of(r, core, 0), line);
+	if (r->through)
+		r->through(r->context, r->who, line, n);
+	if (place) {
+		tell_open(r, cache_of(r, core, 0), 0, place);
+		use(r, cache_of(r, core, 0), place);
+	}
+	place = find(cache_of(r, core, 1), line);
+	if (far > to && !(place && to == 1)) {
+		bring(r, core, to, line, WRITE_ALLOCATE, others && !here, true);
+	} else {
+		tell_open(r, cache_of(r, core, 1), 1, place);
+		use(r, cache_of(r, core, 1), place);
+	}
+	place = find(cache_of(r, core, 1), line);
+	place->content = (struct content){true, r->who, 1, r->who};
+	if (r->prefetch && far > 1)
+		prefetch(r, core, line % 2 ? line - 1 : line + 1, WRITE_ALLOCATE);
 }
 
 static void load_or_store(struct reference *r, unsigned core, uint64_t line, bool store,
@@ -438,7 +465,7 @@ static void non_temporal(struct reference *r, unsigned core, uint64_t line, unsi
 	buffer->who = r->who;
 	for (unsigned i = first; i < first + n; i++)
 		buffer->written[i] = true;
-	for (unsigned i = 0; i < CACHE_LINE; i++)
+	for (unsigned i = 0; i < r->geometry.line; i++)
 		if (!buffer->written[i])
 			return;
 	write_out(r, buffer - r->buffers);
@@ -469,6 +496,11 @@ struct reference *reference_create(const struct geometry *geometry, bool next_li
 	return r;
 }
 
+void reference_tell_through(struct reference *r, hierarchy_through *through)
+{
+	r->through = through;
+}
+
 void reference_destroy(struct reference *r)
 {
 	for (int i = 0; i < CACHE_LEVELS; i++)
@@ -488,11 +520,13 @@ void reference_access(struct reference *r, unsigned core, uint64_t line, enum ca
 		return;
 	}
 	if (kind == CACHE_LINE_ZERO) {
-		non_temporal(r, core, line, 0, CACHE_LINE);
+		non_temporal(r, core, line, 0, r->geometry.line);
 		return;
 	}
 	write_out_line(r, line, -1);
-	if (kind == CACHE_LOAD || kind == CACHE_STORE)
+	if (kind == CACHE_STORE && r->geometry.write_through)
+		store_through(r, core, line, n_bytes);
+	else if (kind == CACHE_LOAD || kind == CACHE_STORE)
 		load_or_store(r, core, line, kind == CACHE_STORE, first_byte, n_bytes);
 	else
 		flush(r, line, kind == CACHE_FLUSH);

@@ -60,6 +60,64 @@ Test(geometry, fewer_levels_and_attributes)
 	cr_assert_eq(three.levels[2].inclusion, CACHE_VICTIM);
 }
 
+Test(geometry, lines_and_writes)
+{
+	struct geometry plain = parse("L1=32K:8:write-back:write-allocate");
+	cr_assert(!plain.write_through && !plain.no_write_allocate);
+	struct geometry other =
+		parse("line=128,L1=32K:8:write-through:no-write-allocate,L2=512K:8:inclusive");
+	cr_assert_eq(other.line, 128);
+	cr_assert(other.write_through && other.no_write_allocate);
+	assert_level(&other.levels[0], 32 << 10, 8, 32, false);
+	assert_level(&other.levels[1], 512 << 10, 8, 512, true);
+	cr_assert(!parse("L1=32K:8:write-through,L2=512K:8:inclusive").no_write_allocate);
+}
+
+/* The machines that have a name, by what their sources say. */
+Test(geometry, other_machines)
+{
+	static const struct {
+		const char *name;
+		unsigned line;
+		int n_levels;
+		uint64_t bytes[3];
+		bool through;
+	} machines[] = {
+		{"a64fx", 256, 2, {64 << 10, 8 << 20}, false},
+		{"POWER9", 128, 3, {32 << 10, 512 << 10, 110 << 20}, true},
+		{"thunderx2", 64, 3, {32 << 10, 256 << 10, 32 << 20}, false},
+		{"line=32,L1=8K:2", 32, 1, {8 << 10}, false},
+	};
+	for (size_t i = 0; i < COUNT(machines); i++) {
+		struct geometry geometry;
+		cr_assert_null(geometry_other(machines[i].name, &geometry), "%s", machines[i].name);
+		cr_assert_eq(geometry.line, machines[i].line);
+		cr_assert_eq(geometry.n_levels, machines[i].n_levels);
+		cr_assert_eq(geometry.write_through, machines[i].through);
+		for (int k = 0; k < geometry.n_levels; k++)
+			cr_assert_eq(geometry.levels[k].bytes, machines[i].bytes[k]);
+	}
+	struct geometry geometry;
+	struct rf_error *error = geometry_other("pentium", &geometry);
+	cr_assert_eq(error->code, RF_EACCESS); /* no such file */
+	rf_error_destroy(error);
+}
+
+/* Times and roofs are of a machine with lines of 64 bytes: no other caches take their place. */
+Test(geometry, other_lines_are_not_this_machines)
+{
+	static const char *const texts[] = {"line=128,L1=32K:8",
+					    "L1=32K:8:write-through,L2=512K:8:inclusive"};
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		struct geometry geometry;
+		struct rf_error *error =
+			geometry_wanted(texts[i], &(struct geometry_known){0}, &geometry);
+		cr_assert_not_null(error);
+		cr_assert_not_null(strstr(error->hint, "--other-caches"));
+		rf_error_destroy(error);
+	}
+}
+
 Test(geometry, a_policy_gives_what_is_not_said)
 {
 	struct geometry zen = parse("L1=32K:8,L2=512K:8,L3=32M:16,policy=zen 3");
@@ -85,6 +143,10 @@ Test(geometry, printed_text_is_read_back)
 		"L1=32K:8:plru,L2=256K:8:inclusive:plru,L3=35M:20:victim",
 		"L1=32K:8,L2=1M:16:shared,L3=4G:16:inclusive",
 		"L1=64K:2,L2=64K:16:victim,L3=1023K:33",
+		"line=32,L1=16K:4",
+		"line=128,L1=32K:8:write-through:no-write-allocate,L2=512K:8:private:inclusive",
+		"L1=32K:8:write-through,L2=512K:8:inclusive",
+		"line=512,L1=64K:4:plru,L2=8M:16",
 	};
 	for (size_t i = 0; i < COUNT(texts); i++) {
 		struct geometry geometry = parse(texts[i]);
@@ -140,7 +202,20 @@ Test(geometry, impossible_ones_are_refused)
 		{"L1=48K:12,policy=Pentium", "no processor"},
 		{"L1=48K:12,policy=Zen,policy=Zen 2", "there is a policy"},
 		{"L1=48K:12,policy=", "neither"},
-		{"L1=48K:12,line=64", "neither"},
+		{"L1=48K:12,line=64", "before the levels"},
+		{"line=16,L1=48K:12", "a line must have"},
+		{"line=96,L1=48K:12", "a line must have"},
+		{"line=1024,L1=48K:12", "a line must have"},
+		{"line=128K,L1=48K:12", "a line must have"},
+		{"line=,L1=48K:12", "neither"},
+		{"line=256,L1=128:1", "no multiple"},
+		{"line=128,L1=48K:16:lru,L2=100K:3", "no multiple"},
+		{"L1=48K:12:write-through", "inclusive L2"},
+		{"L1=48K:12:write-through,L2=2M:16", "inclusive L2"},
+		{"L1=48K:12:write-through,L2=2M:16:victim", "inclusive L2"},
+		{"L1=48K:12:no-write-allocate,L2=2M:16:inclusive", "needs write-through"},
+		{"L1=48K:12,L2=2M:16:write-through,L3=32M:16:inclusive", "L1 alone"},
+		{"L1=48K:12:write-back:write-through,L2=2M:16:inclusive", "after the ways"},
 		{"48K:12", "neither"},
 	};
 	for (size_t i = 0; i < COUNT(wrong); i++) {

@@ -37,6 +37,7 @@ static const char *const event_names[N_TRAFFIC] = {
 
 /* How many events there were, and the sum of their lines. */
 struct counts {
+	uint64_t through[WHOS][CACHE_CLASSES]; /* bytes */
 	uint64_t n[N_TRAFFIC][WHOS][CACHE_CLASSES], lines[N_TRAFFIC][WHOS][CACHE_CLASSES];
 };
 
@@ -46,6 +47,13 @@ static void count(void *context, enum traffic event, uint32_t who, uint64_t line
 	cr_assert_lt(who, WHOS);
 	counts->n[event][who][line % CACHE_CLASSES]++;
 	counts->lines[event][who][line % CACHE_CLASSES] += line;
+}
+
+static void count_through(void *context, uint32_t who, uint64_t line, unsigned n)
+{
+	struct counts *counts = context;
+	cr_assert_lt(who, WHOS);
+	counts->through[who][line % CACHE_CLASSES] += n;
 }
 
 static uint64_t sum(const struct counts *counts, enum traffic event)
@@ -157,6 +165,21 @@ static void backwards(uint64_t *random, unsigned i, uint64_t span, struct access
 	access->first = i % 4 == 3 ? 0 : i % 4 * 16;
 }
 
+/* Mixes are made for lines of 64 bytes: an access to a longer line goes to one of its parts, at
+ * times to all of it; in a shorter line it is as far as it lies in it. */
+static void spread(uint64_t *random, unsigned line, struct access *access)
+{
+	if (line > CACHE_LINE) {
+		const bool whole = next_random(random) % 32 == 0;
+		access->first += next_random(random) % (line / CACHE_LINE) * CACHE_LINE;
+		access->first = whole ? 0 : access->first;
+		access->n = whole ? line : access->n;
+	} else if (line < CACHE_LINE) {
+		access->first %= line;
+		access->n = access->first + access->n > line ? line - access->first : access->n;
+	}
+}
+
 static const struct mix mixes[] = {
 	{"uniform", uniform}, {"everything", everything}, {"triad", triad},
 	{"copy", copy},       {"conflicts", conflicts},   {"backwards", backwards},
@@ -207,20 +230,45 @@ static const char *const geometries[] = {
 	"L1=48K:12,L2=256K:16,L3=512K:16:victim",
 	"L1=32K:8:plru,L2=256K:8:plru,L3=640K:20:inclusive",
 	"L1=4K:64:plru,L2=8K:64:plru,L3=64K:64:plru:victim",
+	/* lines of other machines, and L1s that write through */
+	"line=32,L1=8K:4",
+	"line=32,L1=4K:2,L2=16K:4:inclusive,L3=32K:8:victim",
+	"line=128,L1=16K:2,L2=64K:4:inclusive",
+	"line=128,L1=16K:2:plru,L2=48K:6,L3=96K:6:victim",
+	"line=256,L1=32K:2,L2=128K:8",
+	"line=256,L1=64K:4,L2=256K:16:inclusive",
+	"line=512,L1=32K:1,L2=128K:4:victim",
+	"line=512,L1=2K:2,L2=30K:3,L3=64K:8:inclusive",
+	"L1=8K:2:write-through,L2=32K:4:inclusive",
+	"L1=8K:2:write-through:no-write-allocate,L2=32K:4:inclusive",
+	"L1=8K:2:write-through,L2=16K:4:inclusive:private,L3=48K:12:victim",
+	"L1=8K:2:plru:write-through:no-write-allocate,L2=16K:4:plru:inclusive:private,L3=48K:12:"
+	"victim",
+	"L1=8K:2:write-through:no-write-allocate,L2=16K:4:inclusive:shared,L3=48K:12:inclusive",
+	"line=32,L1=8K:2:write-through,L2=16K:4:inclusive,L3=40K:10",
+	"line=128,L1=16K:2:write-through:no-write-allocate,L2=32K:4:inclusive:private,L3=120K:15:"
+	"victim",
+	"line=256,L1=16K:1:write-through,L2=64K:4:inclusive:private",
+	"line=512,L1=8K:4:write-through:no-write-allocate,L2=64K:8:inclusive,L3=64K:2:victim",
 };
 
 static uint64_t largest_lines(const struct geometry *geometry)
 {
 	uint64_t lines = 0;
 	for (int i = 0; i < geometry->n_levels; i++)
-		if (geometry->levels[i].bytes / CACHE_LINE > lines)
-			lines = geometry->levels[i].bytes / CACHE_LINE;
+		if (geometry->levels[i].bytes / geometry->line > lines)
+			lines = geometry->levels[i].bytes / geometry->line;
 	return lines;
 }
 
 static void assert_same(const struct counts *fast, const struct counts *slow, uint64_t classes,
 			const char *what)
 {
+	for (int who = 0; who < WHOS; who++)
+		for (int k = 0; k < CACHE_CLASSES; k++)
+			cr_assert_eq(fast->through[who][k],
+				     classes >> k & 1 ? slow->through[who][k] : 0,
+				     "%s: bytes written through by %d, class %d", what, who, k);
 	for (int event = 0; event < N_TRAFFIC; event++)
 		for (int who = 0; who < WHOS; who++)
 			for (int k = 0; k < CACHE_CLASSES; k++) {
@@ -235,6 +283,14 @@ static void assert_same(const struct counts *fast, const struct counts *slow, ui
 			}
 }
 
+static struct reference *reference_of(const struct geometry *geometry, bool prefetch,
+				      struct counts *counts)
+{
+	struct reference *reference = reference_create(geometry, prefetch, count, counts);
+	reference_tell_through(reference, count_through);
+	return reference;
+}
+
 /* The slow one has no way to be emptied: it ends, and another one begins. */
 static struct reference *reference_anew(struct reference *reference,
 					const struct geometry *geometry, bool prefetch,
@@ -242,7 +298,7 @@ static struct reference *reference_anew(struct reference *reference,
 {
 	reference_finish(reference);
 	reference_destroy(reference);
-	return reference_create(geometry, prefetch, count, counts);
+	return reference_of(geometry, prefetch, counts);
 }
 
 /* Three hierarchies side by side: the slow one, all classes, and some. */
@@ -254,18 +310,21 @@ static void compare(const char *text, const struct mix *mix, unsigned n_cores, b
 	uint64_t random = seed * 2 + 1,
 		 classes = geometry_classes(&geometry, 1 << 5 | UINT64_C(1) << 62, prefetch);
 	uint64_t span = largest_lines(&geometry) * 2 + 3;
-	struct reference *r = reference_create(&geometry, prefetch, count, &slow);
+	struct reference *r = reference_of(&geometry, prefetch, &slow);
 	struct hierarchy *h = hierarchy_create(&geometry, 1, UINT64_MAX, prefetch, count, &fast);
 	struct hierarchy *s = hierarchy_create(&geometry, n_cores, 1 << 5 | UINT64_C(1) << 62,
 					       prefetch, count, &some);
 	hierarchy_tell_open(h);
 	hierarchy_tell_open(s);
+	hierarchy_tell_through(h, count_through);
+	hierarchy_tell_through(s, count_through);
 	memset(&slow, 0, sizeof(slow));
 	memset(&fast, 0, sizeof(fast));
 	memset(&some, 0, sizeof(some));
 	for (unsigned i = 0; i < n_accesses; i++) {
 		struct access a;
 		mix->make(&random, i, span, &a);
+		spread(&random, geometry.line, &a);
 		a.core = next_random(&random) / 8 % n_cores;
 		a.who = next_random(&random) % WHOS;
 		reference_access(r, a.core, a.line, a.kind, a.first, a.n, a.who);
@@ -334,6 +393,54 @@ Test(hierarchy, prefetch_as_the_slow_simulator)
 {
 	compare_all(1, true);
 	compare_all(3, true);
+}
+
+/* A geometry by chance; false: it is none (a level that is not larger than the one before). */
+static bool random_geometry(uint64_t *random, char *text, size_t size)
+{
+	static const unsigned lines[] = {32, 64, 128, 256, 512},
+			      ways[] = {1, 2, 3, 4, 5, 8, 12, 16, 20};
+	static const char *const inclusions[] = {"", ":inclusive", ":victim"};
+	static const char *const writes[] = {"", ":write-through",
+					     ":write-through:no-write-allocate"};
+	const unsigned line = lines[next_random(random) % COUNT(lines)];
+	const int n_levels = 1 + (int)(next_random(random) % 3);
+	const bool through = n_levels > 1 && next_random(random) % 2;
+	size_t n = (size_t)snprintf(text, size, "line=%u", line);
+	uint64_t sets = 1u << next_random(random) % 7;
+	for (int i = 0; i < n_levels; i++) {
+		const unsigned w = ways[next_random(random) % COUNT(ways)];
+		const bool tree = !(w & (w - 1)) && next_random(random) % 3 == 0;
+		const bool shared = i > 0 && (i == n_levels - 1 || next_random(random) % 4 == 0);
+		const char *inclusion = i == 0 ? writes[through ? 1 + next_random(random) % 2 : 0]
+					: i == 1 && through ? ":inclusive"
+							    : inclusions[next_random(random) % 3];
+		n += (size_t)snprintf(text + n, size - n, ",L%d=%llu:%u%s%s%s", i + 1,
+				      (unsigned long long)sets * w * line, w, tree ? ":plru" : "",
+				      inclusion,
+				      i == 0   ? ""
+				      : shared ? ":shared"
+					       : ":private");
+		sets *= 1 + next_random(random) % 4;
+	}
+	struct geometry geometry;
+	struct rf_error *error = geometry_parse(text, &geometry);
+	rf_error_destroy(error);
+	return !error;
+}
+
+/* Lines of 32 to 512 bytes, levels, ways and writes by chance. */
+Test(hierarchy, random_geometries_as_the_slow_simulator)
+{
+	uint64_t random = 77;
+	unsigned n = 0;
+	for (unsigned i = 0; n < 250; i++) {
+		char text[200];
+		if (!random_geometry(&random, text, sizeof(text)))
+			continue;
+		compare(text, &mixes[i % 2], 1 + i % 3, i % 5 == 0, enough(text), i);
+		n++;
+	}
 }
 
 /* ---- Known truths ---- */
@@ -409,6 +516,83 @@ Test(hierarchy_truth, triad)
 		assert_sum(&run, TRAFFIC_MEM_NON_TEMPORAL, 0, machines[m]);
 		cr_assert_eq(run.counts.n[TRAFFIC_MEM_READ][1][9], BIG / 64);
 		cr_assert_eq(run.counts.n[TRAFFIC_MEM_WRITE_ALLOCATE][3][9], BIG / 64);
+	}
+}
+
+/* n doubles read one by one, and every k-th of them: so many lines, of any size. */
+Test(hierarchy_truth, sums_over_lines_of_any_size)
+{
+	static const char *const texts[] = {"line=32,L1=32K:8,L2=256K:8", "L1=32K:8,L2=256K:8",
+					    "line=128,L1=32K:8,L2=256K:8",
+					    "line=256,L1=64K:4,L2=256K:16",
+					    "line=512,L1=64K:4,L2=256K:16"};
+	const unsigned n = 1 << 17; /* 1 MiB */
+	for (size_t m = 0; m < COUNT(texts); m++)
+		for (unsigned step = 1; step <= 256; step *= 2) {
+			run_begin(&run, texts[m], false);
+			const unsigned line = parse(texts[m]).line;
+			const unsigned bytes = step * 8 < line ? line : step * 8;
+			for (unsigned i = 0; i < n; i += step)
+				hierarchy_access(run.h, 0, BASE + i * 8 / line, CACHE_LOAD,
+						 i * 8 % line, 8, 0);
+			run_end(&run);
+			assert_sum(&run, TRAFFIC_L2_READ, n * 8 / bytes, texts[m]);
+			assert_sum(&run, TRAFFIC_MEM_READ, n * 8 / bytes, texts[m]);
+			assert_sum(&run, TRAFFIC_MEM_WRITE_BACK, 0, texts[m]);
+		}
+}
+
+/* Stores of 8 bytes to all of an array: written whole, whatever a line is; and to all but the last
+ * of each line: not. */
+Test(hierarchy_truth, lines_of_any_size_that_are_written_whole)
+{
+	static const char *const texts[] = {"line=32,L1=32K:8,L2=256K:8", "L1=32K:8,L2=256K:8",
+					    "line=128,L1=32K:8,L2=256K:8",
+					    "line=512,L1=64K:4,L2=256K:16"};
+	const unsigned n_lines = 4096;
+	for (size_t m = 0; m < COUNT(texts); m++)
+		for (int hole = 0; hole < 2; hole++) {
+			run_begin(&run, texts[m], false);
+			const unsigned line = parse(texts[m]).line;
+			for (unsigned i = 0; i < n_lines * line; i += 8)
+				if (!hole || i % line < line - 8)
+					hierarchy_access(run.h, 0, BASE + i / line, CACHE_STORE,
+							 i % line, 8, 0);
+			run_end(&run);
+			assert_sum(&run, TRAFFIC_MEM_WRITE_ALLOCATE, n_lines, texts[m]);
+			assert_sum(&run, TRAFFIC_MEM_EVADABLE, hole ? 0 : n_lines, texts[m]);
+			cr_assert_eq(sum(&run.counts, TRAFFIC_MEM_WRITE_BACK) +
+					     sum(&run.counts, TRAFFIC_MEM_LEFT),
+				     n_lines);
+		}
+}
+
+/* An array that fits into L2 is stored to ten times, 8 bytes of every 64: each store's bytes reach
+ * L2; L1 gets the lines if it allocates, and never writes one back. */
+Test(hierarchy_truth, stores_that_are_written_through)
+{
+	static const char *const texts[] = {
+		"line=128,L1=32K:8:write-through,L2=512K:8:inclusive:private,L3=2M:16:victim",
+		"line=128,L1=32K:8:write-through:no-write-allocate,L2=512K:8:inclusive:private,"
+		"L3=2M:16:victim"};
+	const unsigned lines = 2048; /* 256 KiB */
+	for (int no_allocate = 0; no_allocate < 2; no_allocate++) {
+		run_begin(&run, texts[no_allocate], false);
+		hierarchy_tell_through(run.h, count_through);
+		for (unsigned i = 0; i < 10 * lines * 2; i++)
+			hierarchy_access(run.h, 0, BASE + i / 2 % lines, CACHE_STORE, i % 2 * 64, 8,
+					 3);
+		run_end(&run);
+		uint64_t through = 0;
+		for (int k = 0; k < CACHE_CLASSES; k++)
+			through += run.counts.through[3][k];
+		cr_assert_eq(through, 10 * lines * 2 * 8);
+		assert_sum(&run, TRAFFIC_L2_WRITE_ALLOCATE, no_allocate ? 0 : 10 * lines, "L1");
+		assert_sum(&run, TRAFFIC_L2_WRITE_BACK, 0, "through");
+		assert_sum(&run, TRAFFIC_L3_WRITE_ALLOCATE, lines, "through");
+		assert_sum(&run, TRAFFIC_MEM_WRITE_ALLOCATE, lines, "through");
+		assert_sum(&run, TRAFFIC_MEM_WRITE_BACK, 0, "through");
+		assert_sum(&run, TRAFFIC_MEM_LEFT, lines, "through");
 	}
 }
 

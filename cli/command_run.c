@@ -34,6 +34,7 @@ struct request {
 	const struct options *given;
 	struct rank rank;
 	struct run_options run;
+	struct geometry other_caches; /* of --other-caches */
 	struct report_options report;
 	char *save_path;   /* NULL: --no-save */
 	unsigned snapshot; /* the number of this one of --every, from 1 on; 0: there is but one */
@@ -52,7 +53,8 @@ static const char *slowdown_word(const struct options *given)
 /* Calls are short: of cold ones all sets are simulated unless fewer are asked for. */
 static unsigned cache_sample(const struct options *given)
 {
-	const bool all = given->caches != CACHES_AS_IS && !given->cache_sample;
+	const bool all =
+		(given->caches != CACHES_AS_IS || given->other_caches) && !given->cache_sample;
 	return all ? 1 : (unsigned)given->cache_sample;
 }
 
@@ -69,11 +71,49 @@ static struct rf_error *caches_objection(const struct options *given)
 		       : NULL;
 }
 
+/* Of the caches of another machine: each access is needed, of the whole run. */
+static struct rf_error *other_caches_objection(const struct options *given)
+{
+	const char *const option = "--other-caches";
+	if (given->cache_sample > 1 || *slowdown_word(given))
+		return usage_error("all accesses are traced, in all sets: goes without "
+				   "--cache-sample and --slowdown",
+				   option);
+	if (given->caches != CACHES_AS_IS || given->delay || given->duration || given->start_at ||
+	    given->stop_at)
+		return usage_error("of the whole program, in caches as they are: goes without "
+				   "--caches and without a span",
+				   option);
+	if (given->traffic == TRAFFIC_PMU || given->traffic == TRAFFIC_NONE ||
+	    given->work == WORK_PMU || given->run == RUN_KIND_TIME)
+		return usage_error("accesses are traced in the counted run: goes without "
+				   "--traffic=pmu and none, --work=pmu and --run=time",
+				   option);
+	return NULL;
+}
+
+static struct rf_error *take_other_caches(const struct options *given, struct geometry *geometry,
+					  struct run_options *options)
+{
+	if (!given->other_caches)
+		return NULL;
+	struct rf_error *error =
+		other_caches_objection(given) ?: geometry_other(given->other_caches, geometry);
+	if (error)
+		return error;
+	options->traffic.other = geometry;
+	if (given->traffic == TRAFFIC_AUTO)
+		options->counters.traffic = TRAFFIC_TRACE;
+	return NULL;
+}
+
 /* --slowdown, as in struct traffic_options. */
 static struct rf_error *take_slowdown(const struct options *given, double *slowdown)
 {
 	char *end;
-	*slowdown = given->cache_sample || given->caches != CACHES_AS_IS ? 0 : TRAFFIC_SLOWDOWN;
+	const bool all =
+		given->cache_sample || given->caches != CACHES_AS_IS || given->other_caches;
+	*slowdown = all ? 0 : TRAFFIC_SLOWDOWN;
 	if (!given->slowdown)
 		return NULL;
 	*slowdown = 0;
@@ -336,10 +376,15 @@ static struct rf_error *check_attach(const struct options *given, const char **w
 	const struct {
 		bool is_given;
 		const char *name;
-	} refused[] = {{given->once, "--once"},         {given->repeat, "--repeat"},
-		       {given->counter, "--counter"},   {given->delay, "--delay"},
-		       {given->start_at, "--start-at"}, {given->stop_at, "--stop-at"},
-		       {given->work, "--work"},         {given->traffic, "--traffic"}};
+	} refused[] = {{given->once, "--once"},
+		       {given->repeat, "--repeat"},
+		       {given->counter, "--counter"},
+		       {given->delay, "--delay"},
+		       {given->start_at, "--start-at"},
+		       {given->stop_at, "--stop-at"},
+		       {given->work, "--work"},
+		       {given->traffic, "--traffic"},
+		       {given->other_caches, "--other-caches"}};
 	if (*words)
 		return usage_error("a process that runs already or a program, not both", *words);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
@@ -495,6 +540,8 @@ static struct rf_error *run_as_asked(struct request *request, const char **words
 	struct rf_error *error = report_request(given, &request->report);
 	if (!error)
 		error = take_run_options(given, words, &request->rank, &request->run);
+	if (!error)
+		error = take_other_caches(given, &request->other_caches, &request->run);
 	if (error)
 		return error;
 	if (given->version) {

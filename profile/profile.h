@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROFILE_SCHEMA_VERSION 11  /* PRAGMA user_version */
+#define PROFILE_SCHEMA_VERSION 12  /* PRAGMA user_version */
 #define PROFILE_MAX_RUNS 1000      /* timed runs of a program, at most */
 #define PROFILE_MAX_FRAMES 1024    /* of a call path, at most; a run keeps 128 */
 #define PROFILE_MAX_CPUS (1 << 20) /* threads of a roof, and NUMA nodes, at most */
@@ -171,6 +171,16 @@ struct profile_traffic {
 	uint32_t thread, class;
 	uint64_t lines[N_TRAFFIC];
 	uint32_t kernel; /* as in struct profile_count */
+};
+
+/* Bytes that an instruction would move in the caches of another machine (fact other_geometry), in
+ * one of the threads: of lines, by event (TRAFFIC_L2_READ to TRAFFIC_MEM_LEFT), and those of stores
+ * that its L1 passes on to L2. */
+struct profile_other_traffic {
+	uint32_t module;
+	uint64_t offset;
+	uint64_t bytes[TRAFFIC_MEM_LEFT + 1];
+	uint64_t write_through;
 };
 
 enum object_kind {

@@ -101,7 +101,7 @@ static struct rf_error *add_counted(struct row_merger *merger, const struct prof
 					       UNITS,         PROCESSES,    NATIVE_THREADS,
 					       TRAFFIC,       OBJECTS,      OBJECT_TRAFFIC,
 					       STRIDES,       WORKING_SETS, SHARED_LINES,
-					       SHARED_PLACES, SYSTEM_CALLS};
+					       SHARED_PLACES, SYSTEM_CALLS, OTHER_TRAFFIC};
 	struct rf_error *error = NULL;
 	for (size_t i = 0; !error && i < sizeof(tables) / sizeof(*tables); i++)
 		error = row_merger_append_table(merger, count, tables[i]);
@@ -168,10 +168,10 @@ static bool begins_with(const char *text, const char *start)
 /* What the counted run says of itself. */
 static bool is_counted_fact(const char *key)
 {
-	static const char *const starts[] = {"work_",          "traffic_", "counted_",
-					     "counts_",        "translat", "hot_blocks",
-					     "object_classes", "sharing_", "untraced",
-					     "allocations_"};
+	static const char *const starts[] = {"work_",      "traffic_",       "other_",
+					     "counted_",   "counts_",        "translat",
+					     "hot_blocks", "object_classes", "sharing_",
+					     "untraced",   "allocations_"};
 	bool is = false;
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
 		is |= begins_with(key, starts[i]);

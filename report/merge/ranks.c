@@ -32,9 +32,9 @@ struct ranks_merge {
 
 /* Those that are merged as they are, in an order in which what is referred to comes first. */
 static const enum table_id plain_tables[] = {
-	UNCOUNTED,   OBJECTS,       COUNTERS,  SUM_CLASSES,    SUM_FLOP,   SUM_OBJECTS,
-	SUM_STRIDES, SUM_IRREGULAR, SUM_CODE,  SUM_QUANTITIES, SUM_KERNEL, SUM_FAULTS,
-	SUM_WAITS,   SUM_REGIONS,   SUM_CALLS, SUM_MPI,
+	UNCOUNTED,   OBJECTS,       COUNTERS,  SUM_CLASSES,    SUM_FLOP,      SUM_OBJECTS,
+	SUM_STRIDES, SUM_IRREGULAR, SUM_CODE,  SUM_QUANTITIES, SUM_KERNEL,    SUM_FAULTS,
+	SUM_WAITS,   SUM_REGIONS,   SUM_CALLS, SUM_MPI,        OTHER_TRAFFIC,
 };
 
 /* ---- places ---- */

@@ -306,6 +306,14 @@ static void share_depth(struct drain *drain)
 				     (uint32_t)(depth < TRACE_CHUNKS ? depth : TRACE_CHUNKS));
 }
 
+/* Lines of a class whose repeated accesses the gate may leave out: none where another machine's
+ * caches, of other lines, are simulated too. */
+static unsigned recorded_windows(const struct simulation *simulation)
+{
+	return simulation->other ? 0
+				 : access_filter_lines(&simulation->geometry, !simulation->by_line);
+}
+
 struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *config,
 				      uint8_t *slot, uint64_t slot_address, uint32_t thread,
 				      uint32_t told, uint32_t space)
@@ -321,8 +329,7 @@ struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *
 		return NULL;
 	}
 	trace_ring_init(&source->ring, slot, slot_address, class_stages_now(&simulation->stages),
-			&simulation->full,
-			access_filter_lines(&simulation->geometry, !simulation->by_line),
+			&simulation->full, recorded_windows(simulation),
 			access_filter_set_bits(&simulation->geometry));
 	share_depth(drain);
 	source->core = take_core(drain);
@@ -529,6 +536,8 @@ struct rf_error *drain_create(const struct traffic_options *options, struct prof
 		return error;
 	}
 	traffic_save_geometry(profile, &geometry);
+	if (options->other)
+		traffic_save_other_geometry(profile, options->other);
 	if (drain->at_calls != CACHES_AS_IS)
 		profile_set_fact(profile, "traffic_caches", "%s",
 				 rf_word_of(caches_at_calls_words, drain->at_calls));
@@ -552,6 +561,8 @@ void drain_finish(struct drain *drain, const struct told_threads *told)
 		pthread_join(drain->thread, NULL);
 	assert(!drain->n_sources && !drain->held.n_events);
 	hierarchy_finish(drain->simulation.hierarchy);
+	if (drain->simulation.other)
+		other_caches_finish(drain->simulation.other);
 	named_functions_note_unread(drain->allocators, drain->profile);
 	traffic_save(&drain->simulation, &drain->account, told, drain->profile);
 	if (drain->held.n_cut)

@@ -288,12 +288,12 @@ static inline uint64_t rotate_right(uint64_t bits, unsigned n)
 }
 
 /* Whether a record may be taken line by line: steps are not looked at, no line brings in another,
- * and none lies outside of the address space. */
+ * none lies outside of the address space, and no other machine's caches want each access. */
 static bool goes_by_lines(const struct record_reader *reader, const struct trace_record *record)
 {
 	const uint64_t line = record->address / CACHE_LINE;
 	return !reader->in_burst && reader->simulation->by_line && reader->filter.on &&
-	       !trace_record_repeats(record) &&
+	       !reader->simulation->other && !trace_record_repeats(record) &&
 	       line - FARTHEST_LINE < (1ull << SPACE_SHIFT) - 2 * FARTHEST_LINE;
 }
 

@@ -128,6 +128,15 @@ void simulation_run(struct simulation *simulation, struct access_filter *filter)
 	simulation->running = filter;
 }
 
+void simulation_access_other(struct simulation *simulation, const struct access *access)
+{
+	assert(!access->later && !simulation->looks_ahead);
+	for (unsigned rest = access->kinds; rest; rest &= rest - 1)
+		other_caches_access(simulation->other, access->filter->core,
+				    (unsigned)(access->line >> SPACE_SHIFT), access->address,
+				    access->n, (enum cache_access)__builtin_ctz(rest), access->who);
+}
+
 void simulation_gap(struct simulation *simulation, uint64_t window)
 {
 	if (!simulation->first_touches || window <= simulation->window)
@@ -249,6 +258,8 @@ struct rf_error *simulation_init(struct simulation *simulation, const struct geo
 	const uint64_t kept = class_stages_kept(&simulation->stages);
 	simulation->hierarchy = hierarchy_create(geometry, 1, UINT64_MAX, options->cache_prefetch,
 						 note, simulation);
+	if (options->other)
+		simulation->other = other_caches_create(options->other);
 	if (first != UINT64_MAX && simulation->hierarchy)
 		hierarchy_tell_open(simulation->hierarchy);
 	simulation->accounts = accounts_create(first, kept);
@@ -265,7 +276,8 @@ struct rf_error *simulation_init(struct simulation *simulation, const struct geo
 	const bool in_windows = options->slowdown > 1 && geometry->n_levels > 1;
 	if (in_windows)
 		simulation->first_touches = first_touches_create(geometry, kept);
-	const bool complete = (!in_windows || simulation->first_touches) && simulation->hierarchy &&
+	const bool complete = (!options->other || simulation->other) &&
+			      (!in_windows || simulation->first_touches) && simulation->hierarchy &&
 			      simulation->accounts && simulation->strides &&
 			      simulation->concentration && simulation->sharing &&
 			      simulation->conflicts && simulation->working_set;
@@ -282,6 +294,7 @@ void simulation_deinit(struct simulation *simulation)
 	}
 	free(simulation->spaces);
 	hierarchy_destroy(simulation->hierarchy);
+	other_caches_destroy(simulation->other);
 	accounts_destroy(simulation->accounts);
 	strides_destroy(simulation->strides);
 	concentration_destroy(simulation->concentration);

@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "cache/conflicts.h"
 #include "cache/hierarchy.h"
+#include "cache/other_caches.h"
 #include "cache/working_set.h"
 #include "insn/operands.h"
 #include "tracer/objects/allocator_calls.h"
@@ -62,6 +63,7 @@ struct simulation {
 	struct line_sample full; /* lines of which a thread's accesses are all recorded */
 	bool by_line;            /* no line that misses brings another one in */
 	struct hierarchy *hierarchy;
+	struct other_caches *other; /* what moves there is counted, too; or NULL */
 	struct accounts *accounts;
 	struct strides *strides;
 	struct concentration *concentration;
@@ -120,6 +122,9 @@ void simulation_look_back(struct simulation *simulation);
 /* The core of that filter goes on, or, when NULL, none: what another one has put off is done. */
 void simulation_run(struct simulation *simulation, struct access_filter *filter);
 
+/* The same access in the caches of another machine. */
+void simulation_access_other(struct simulation *simulation, const struct access *access);
+
 /* The core that runs accesses a line of a class that is simulated now. */
 static inline void simulation_access(struct simulation *simulation, const struct access *access)
 {
@@ -128,6 +133,8 @@ static inline void simulation_access(struct simulation *simulation, const struct
 	rf_assert_dear(access->filter == simulation->running);
 	rf_assert_dear(access->address / CACHE_LINE ==
 		       (access->line & ((1ull << SPACE_SHIFT) - 1)));
+	if (__builtin_expect(simulation->other != NULL, 0))
+		simulation_access_other(simulation, access);
 	simulation->at_line = access->line;
 	simulation->at_address = access->address;
 	access_filter_access(access->filter, access->line,

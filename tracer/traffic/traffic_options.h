@@ -16,6 +16,7 @@
 /* Without --slowdown. */
 #define TRAFFIC_SLOWDOWN 1.35
 
+struct geometry;      /* cache/geometry.h */
 struct machine_cache; /* machine/data/machine.h */
 struct kept_store;    /* base/kept_store.h */
 
@@ -46,6 +47,9 @@ struct traffic_options {
 	double native_s;     /* what the program takes natively; 0: not known */
 	const char *kernels; /* names with commas between them (tracer/kernel), or NULL */
 	enum caches_at_calls caches_at_calls;
+	/* Another machine's caches, in which the same is simulated, too; or NULL.  Only with a
+	 * cache_sample of 1 and a slowdown of 0, and where caches are left as they are at calls. */
+	const struct geometry *other;
 	bool cache_prefetch;     /* a miss brings the next line, too */
 	struct kept_store *kept; /* of earlier runs, or NULL: nothing is kept */
 };

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- facts ---- */
 
@@ -26,6 +27,17 @@ void traffic_save_geometry(struct profile *profile, const struct geometry *geome
 	profile_set_fact(profile, "traffic_geometry_source", "%s",
 			 geometry_source_name(geometry->source));
 	profile_set_fact(profile, "traffic_policy", "%s", geometry->policy);
+	free(text);
+}
+
+void traffic_save_other_geometry(struct profile *profile, const struct geometry *geometry)
+{
+	char *text = geometry_print(geometry);
+	profile_set_fact(profile, "other_geometry", "%s", text ? text : "");
+	profile_set_fact(profile, "other_machine", "%s", geometry->policy);
+	profile_set_fact(profile, "other_line_bytes", "%u", geometry->line);
+	if (geometry->write_through)
+		profile_set_fact(profile, "other_write_through", "1");
 	free(text);
 }
 
@@ -78,7 +90,9 @@ static void save_windows(const struct simulation *simulation, const struct execu
 static void save_effort(const struct simulation *simulation, const struct traffic_account *account,
 			bool memory_short, struct profile *profile)
 {
-	const unsigned long long n_lost = hierarchy_lost(simulation->hierarchy);
+	const unsigned long long n_lost =
+		hierarchy_lost(simulation->hierarchy) +
+		(simulation->other ? other_caches_lost(simulation->other) : 0);
 	const unsigned long long n_unknown = account->n_unknown;
 	profile_set_fact(profile, "traffic_records", "%llu",
 			 (unsigned long long)account->n_records);
@@ -233,6 +247,36 @@ static struct rf_error *save_working_sets(struct save *save)
 	return save->error;
 }
 
+/* ---- another machine's caches ---- */
+
+static bool is_empty(const struct other_bytes *bytes)
+{
+	for (int event = 0; event < OTHER_EVENTS; event++)
+		if (bytes->events[event])
+			return false;
+	return !bytes->through;
+}
+
+/* A row for each instruction in each thread; readers add up those of one instruction. */
+static struct rf_error *save_other(struct save *save)
+{
+	const struct other_caches *other = save->simulation->other;
+	struct profile *profile = save->profile;
+	const uint32_t n = other ? other_caches_accounts(other) : 0;
+	for (uint32_t who = 0; who < n; who++) {
+		const struct other_bytes bytes = other_caches_bytes(other, who);
+		struct profile_other_traffic row = {.write_through = bytes.through};
+		if (is_empty(&bytes))
+			continue;
+		instruction(save, who, &row.module, &row.offset);
+		memcpy(row.bytes, bytes.events, sizeof(row.bytes));
+		if (!rf_array_push(profile->other_traffic, profile->n_other_traffic,
+				   profile->cap_other_traffic, row))
+			return rf_error_no_memory();
+	}
+	return NULL;
+}
+
 static struct rf_error *save_with(struct save *save)
 {
 	struct simulation *simulation = save->simulation;
@@ -240,7 +284,7 @@ static struct rf_error *save_with(struct save *save)
 				 simulation->concentration, save->executions, save->profile)
 		       ?: save_objects_and_sharing(save)
 		       ?: strides_save(simulation->strides, save->profile, instruction, save)
-		       ?: save_working_sets(save);
+		       ?: save_working_sets(save) ?: save_other(save);
 }
 
 static struct rf_error *save_tables(struct simulation *simulation, const struct told_threads *told,

@@ -16,6 +16,8 @@ struct traffic_account {
 void traffic_save_untraced(struct profile *profile, const char *why);
 /* Which caches are simulated. */
 void traffic_save_geometry(struct profile *profile, const struct geometry *geometry);
+/* The same of another machine's caches. */
+void traffic_save_other_geometry(struct profile *profile, const struct geometry *geometry);
 /* All that was counted, when the simulation has ended.  Where memory is short for it, the profile's
  * fact traffic_incomplete says so. */
 void traffic_save(struct simulation *simulation, const struct traffic_account *account,

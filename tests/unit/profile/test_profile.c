@@ -498,12 +498,12 @@ Test(profile, missing_and_foreign_files_are_said)
 Test(profile, a_newer_schema_says_which_and_what_to_do)
 {
 	save_sample();
-	run_sql("PRAGMA user_version = 12");
+	run_sql("PRAGMA user_version = 13");
 	struct rf_error *error = load_error();
 	cr_assert_not_null(error);
 	cr_expect_str_eq(error->hint, "update rfprof");
 	assert_error(error, RF_EFORMAT,
-		     "schema version 12, newer than the 11 that this rfprof reads");
+		     "schema version 13, newer than the 12 that this rfprof reads");
 	run_sql("PRAGMA user_version = 1");
 	assert_error(load_error(), RF_EFORMAT,
 		     "schema version 1, older than the 2 that this rfprof reads");
@@ -581,6 +581,31 @@ Test(profile, a_table_without_a_later_column_is_read)
 	cr_expect_eq(loaded->traffic[0].lines[TRAFFIC_MEM_CONFLICT], 0);
 	cr_expect_eq(loaded->traffic[0].lines[TRAFFIC_MEM_LEFT],
 		     saved->traffic[0].lines[TRAFFIC_MEM_LEFT]);
+	profile_destroy(loaded);
+	profile_destroy(saved);
+}
+
+/* Version 11 had no other machine's caches. */
+Test(profile, a_schema_without_other_traffic_is_read)
+{
+	struct profile *saved = sample_profile(), *loaded = NULL;
+	struct profile_other_traffic row = {.offset = 0x1234, .write_through = 24};
+	for (int event = 0; event <= TRAFFIC_MEM_LEFT; event++)
+		row.bytes[event] = 256 * (uint64_t)(event + 1);
+	cr_assert(rf_array_push(saved->other_traffic, saved->n_other_traffic,
+				saved->cap_other_traffic, row));
+	assert_ok(profile_save(saved, file));
+	assert_ok(profile_load(file, &loaded));
+	cr_assert_eq(loaded->n_other_traffic, 1);
+	cr_expect_eq(loaded->other_traffic[0].offset, 0x1234);
+	cr_expect_eq(loaded->other_traffic[0].write_through, 24);
+	for (int event = 0; event <= TRAFFIC_MEM_LEFT; event++)
+		cr_expect_eq(loaded->other_traffic[0].bytes[event], row.bytes[event]);
+	profile_destroy(loaded);
+	run_sql("DROP TABLE other_traffic; PRAGMA user_version = 11");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(loaded->n_other_traffic, 0);
+	cr_expect_eq(loaded->n_traffic, saved->n_traffic);
 	profile_destroy(loaded);
 	profile_destroy(saved);
 }

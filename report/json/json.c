@@ -7,6 +7,7 @@
 #include "report/json/json_function.h"
 #include "report/json/json_items.h"
 #include "report/json/json_kernels.h"
+#include "report/json/json_other.h"
 #include "report/json/json_python.h"
 #include "report/json/json_ranks.h"
 #include "report/json/json_roofs.h"
@@ -377,6 +378,7 @@ struct rf_error *report_json(const struct report_view *view, FILE *stream)
 	put_end(out);
 	error = error ?: report_json_python(out, "python", view);
 	error = error ?: report_json_potentials(out, "potentials", view);
+	error = error ?: report_json_other_caches(out, "other_caches", view);
 	put_end(out);
 	const bool done = json_writer_destroy(out); /* writing errors show in the stream */
 	putc('\n', stream);

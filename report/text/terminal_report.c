@@ -7,6 +7,7 @@
 #include "report/reasons/notes_rows.h"
 #include "report/text/function_page.h"
 #include "report/text/kernel_table.h"
+#include "report/text/other_table.h"
 #include "report/text/plot_text.h"
 #include "report/text/python_table.h"
 #include "report/text/report_account.h"
@@ -121,6 +122,8 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 		error = python ? report_python(view, stream) : report_functions(view, stream);
 	if (!error && !apart)
 		error = report_kernels(view, stream);
+	if (!error && !apart && options->by == BY_FUNCTION)
+		error = report_other_caches(view, stream);
 	if (!error && (options->by == BY_WAIT || options->by == BY_THREAD))
 		error = report_regions(view, stream);
 	if (!error && hint)

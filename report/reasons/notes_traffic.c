@@ -172,6 +172,7 @@ static void note_doubts(const struct report_view *view, FILE *notes)
 	const double untraced = profile_number_fact(profile, "untraced_accesses", 0);
 	const double share = share_of_accesses(view->model, untraced);
 	const char *windows = profile_get_fact(profile, "traffic_windows");
+	const char *other = profile_get_fact(profile, "other_geometry");
 	note_caches(profile, notes);
 	if (halved)
 		note(notes, "%s", halved);
@@ -182,6 +183,12 @@ static void note_doubts(const struct report_view *view, FILE *notes)
 		     "%.0f accesses to memory (%s%.3g %%) could not be traced: their traffic is "
 		     "missing",
 		     untraced, share < 1e-4 ? "less than " : "", 100 * fmax(share, 1e-4));
+	if (other)
+		note(notes,
+		     "what would move in another machine's caches (%s) has a table of its own here "
+		     "and "
+		     "other_caches in JSON; no other figure is about them",
+		     other);
 	if (profile_fact_is(profile, "traffic_geometry_source", "given") ||
 	    profile_fact_is(profile, "traffic_geometry_source", "file"))
 		note(notes, "the roofs are this machine's, the caches are not: \"roof\" and "

@@ -122,7 +122,7 @@ static struct rf_error *print_all(const struct report_view *view, FILE *stream)
 		error = python ? report_python(view, stream) : report_functions(view, stream);
 	if (!error && !apart)
 		error = report_kernels(view, stream);
-	if (!error && !apart && options->by == BY_FUNCTION)
+	if (!error && options->by == BY_FUNCTION)
 		error = report_other_caches(view, stream);
 	if (!error && (options->by == BY_WAIT || options->by == BY_THREAD))
 		error = report_regions(view, stream);

@@ -408,8 +408,28 @@ struct profile_kernel_sum {
 	double mem_read, mem_read_halfwidth, mem_write, mem_write_halfwidth;
 	uint64_t calls_ns;  /* of the threads that called: running and waiting, from entry to return
 			     */
+	bool by_call;       /* it comes from calls that were timed, not from samples */
 	double halfwidth_s; /* of it, 95 % */
 	uint64_t running_ns, samples; /* of all threads that worked for it */
+};
+
+/* Calls of a kernel that were timed from entry to return, without what that itself took
+ * (tracer/calls). */
+struct profile_kernel_time {
+	uint32_t kernel;
+	uint64_t calls, started;    /* that were timed, and that were to be */
+	bool whole;                 /* all of the run was looked at, not windows of time */
+	double mean_s, halfwidth_s; /* of all calls; of the interval of 95 % of that mean (0: of one
+				     * call) */
+	double least_s, q1_s, median_s, q3_s, most_s;
+	double cost_s; /* of the breakpoints, taken off from each of them */
+};
+
+/* Times of single calls, some of them where there are many; `weight`: how many each stands for. */
+struct profile_kernel_call_time {
+	uint32_t kernel;
+	uint64_t time_ns;
+	double weight;
 };
 
 /* Time or code that could not be counted, and why. */

@@ -6,12 +6,12 @@ function kernelsSection(profile) {
 	if (!kernels.length)
 		return null;
 	const caches = ["cold", "warm"].includes(kernels[0].caches) ? `${kernels[0].caches}: ` : "";
-	const head = ["kernel", "calls", "threads", "a call", "Gflop/s", "flop", "loaded and stored", `${caches}from memory`, `${caches}to memory`];
+	const head = ["kernel", "calls", "threads", "a call", "median call", "Gflop/s", "flop", "loaded and stored", `${caches}from memory`, `${caches}to memory`];
 	const cells = kernel => {
 		const call = kernel.per_call;
 		if (!call)
 			return [kernel.name, "0", ...Array(head.length - 2).fill(DASH)];
-		return [kernel.name, formatCount(kernel.calls), String(kernel.threads), formatSeconds(call.time_s),
+		return [kernel.name, formatCount(kernel.calls), String(kernel.threads), formatSeconds(call.time_s), formatSeconds(kernel.call_times && kernel.call_times.median_s),
 			significant(known(call.time_s) && call.time_s > 0 ? call.flop / call.time_s * 1e-9 : null), formatCount(Math.round(call.flop)),
 			formatBytes(call.load_bytes + call.store_bytes), formatBytes(call.mem_read_bytes), formatBytes(call.mem_write_bytes)];
 	};

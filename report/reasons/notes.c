@@ -385,6 +385,25 @@ static void note_facts(const struct report_view *view, FILE *notes)
 			note_first(notes, "%s", view->profile->facts[i].value);
 }
 
+/* Why times of kernels are sums of samples. */
+static void note_call_times(const struct profile *profile, FILE *notes)
+{
+	const char *why = profile_get_fact(profile, "call_times_why");
+	const char *missing = profile_get_fact(profile, "call_times_missing");
+	const char *of_last = profile_get_fact(profile, "call_times_missing_why");
+	if (why)
+		note(notes,
+		     "calls of kernels were not timed one by one, and times of kernels are sums of "
+		     "samples: %s",
+		     why);
+	else if (missing)
+		note(notes,
+		     "calls of these kernels were not timed one by one, and their times are sums "
+		     "of "
+		     "samples: %s (of the last: %s)",
+		     missing, of_last ? of_last : "not known");
+}
+
 static void note_kernels(const struct report_view *view, FILE *notes)
 {
 	const struct profile *profile = view->profile;
@@ -398,6 +417,7 @@ static void note_kernels(const struct report_view *view, FILE *notes)
 				   profile->kernels[i].name);
 	if (incomplete)
 		note_first(notes, "%s", incomplete);
+	note_call_times(profile, notes);
 }
 
 static void (*const all_notes[])(const struct report_view *view, FILE *notes) = {

@@ -98,6 +98,44 @@ static bool add_times(const struct profile *profile, const struct model *plain,
 	return ok;
 }
 
+/* ---- calls that were timed one by one ---- */
+
+/* What breakpoints cost differs from call to call by so much, relative, with what the call leaves
+ * of the kernel's code and data in caches (0.95 to 1.3 of the figure on a virtual Zen 5). */
+#define COST_SPREAD 0.15
+/* Times of calls that are shorter than so many of these costs are not told. */
+#define SHORTEST_CALL 10
+
+const struct profile_kernel_time *kernel_time_of(const struct profile *profile, uint32_t kernel)
+{
+	for (size_t i = 0; i < profile->n_kernel_times; i++) {
+		const struct profile_kernel_time *time = &profile->kernel_times[i];
+		if (time->kernel == kernel)
+			return time->mean_s >= SHORTEST_CALL * time->cost_s ? time : NULL;
+	}
+	return NULL;
+}
+
+/* The mean of those that were timed times the number of all; or what samples say, where that is
+ * surer. */
+static void take_calls(const struct profile *profile, struct profile_kernel_sum *sum,
+		       uint32_t kernel)
+{
+	const struct profile_kernel_time *time = kernel_time_of(profile, kernel);
+	const double n = (double)profile->kernels[kernel].calls;
+	if (!time || n < 1)
+		return;
+	const double others = fmax(1 - (double)time->calls / n, 0); /* share that was not timed */
+	const double cost = COST_SPREAD * time->cost_s;
+	const double halfwidth =
+		n * sqrt(time->halfwidth_s * time->halfwidth_s * others + cost * cost);
+	if (others > 0 && (time->calls < 2 || (sum->calls_ns && halfwidth >= sum->halfwidth_s)))
+		return;
+	sum->calls_ns = (uint64_t)llround(n * time->mean_s * 1e9);
+	sum->halfwidth_s = halfwidth;
+	sum->by_call = true;
+}
+
 static struct rf_error *fill(const struct profile *profile, struct profile_kernel_sum *sums)
 {
 	struct model plain = {0}, model = {0};
@@ -126,6 +164,7 @@ struct rf_error *kernel_sums(struct profile *profile)
 		error = fill(profile, sums);
 	for (uint32_t k = 0; !error && k < profile->n_kernels; k++) {
 		sums[k].kernel = k;
+		take_calls(profile, &sums[k], k);
 		error = rf_array_add(profile->kernel_sums, profile->n_kernel_sums,
 				     profile->cap_kernel_sums, sums[k]);
 	}

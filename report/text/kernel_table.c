@@ -2,10 +2,44 @@
 #include "report/text/kernel_table.h"
 
 #include "base/text.h"
+#include "report/rows/kernel_sums.h"
 #include "report/text/cells.h"
 #include "report/text/text_table.h"
 
-enum { NAME, CALLS, THREADS, TIME, PER_CALL, SPEED, FLOP, LOADED, READ, WRITTEN, N_COLUMNS };
+enum {
+	NAME,
+	CALLS,
+	THREADS,
+	TIME,
+	BY,
+	PER_CALL,
+	MEDIAN,
+	SPEED,
+	FLOP,
+	LOADED,
+	READ,
+	WRITTEN,
+	N_COLUMNS
+};
+
+/* What the time comes from, and of calls that were timed the middle ones. */
+static void put_calls(const struct profile *profile, const struct profile_kernel_sum *sum,
+		      struct text_table *table)
+{
+	const struct profile_kernel_time *time = kernel_time_of(profile, sum->kernel);
+	const uint64_t calls = profile->kernels[sum->kernel].calls;
+	if (!sum->by_call)
+		text_table_text(table, BY, "samples");
+	else if (time->calls >= calls)
+		text_table_text(table, BY, "calls");
+	else
+		text_table_put(table, BY, STYLE_PLAIN, "%llu calls",
+			       (unsigned long long)time->calls);
+	if (time)
+		text_table_put(table, MEDIAN, STYLE_PLAIN, "%s [%s, %s]",
+			       REPORT_NUMBER(time->median_s), REPORT_NUMBER(time->q1_s),
+			       REPORT_NUMBER(time->q3_s));
+}
 
 static void put_row(const struct profile *profile, const struct profile_kernel_sum *sum,
 		    struct text_table *table)
@@ -20,7 +54,8 @@ static void put_row(const struct profile *profile, const struct profile_kernel_s
 	if (!kernel->calls)
 		return;
 	text_table_put(table, THREADS, STYLE_PLAIN, "%u", kernel->threads);
-	if (sum->samples && time_s > 0) {
+	if ((sum->samples || sum->by_call) && time_s > 0) {
+		put_calls(profile, sum, table);
 		text_table_put(table, TIME, STYLE_PLAIN, "%s ± %s s", REPORT_NUMBER(time_s),
 			       REPORT_NUMBER(sum->halfwidth_s));
 		text_table_put(table, PER_CALL, STYLE_PLAIN, "%s s", REPORT_NUMBER(time_s / calls));
@@ -47,7 +82,9 @@ struct rf_error *report_kernels(const struct report_view *view, FILE *stream)
 		[CALLS] = {"calls", true},
 		[THREADS] = {"threads", true, 1},
 		[TIME] = {"time", true},
+		[BY] = {"by", true, 3},
 		[PER_CALL] = {"a call", true},
+		[MEDIAN] = {"median [q1, q3]", true, 4},
 		[SPEED] = {"Gflop/s", true},
 		[FLOP] = {"flop/call", true},
 		[LOADED] = {"LS/call", true, 2},

@@ -198,19 +198,19 @@ size_t kernel_files_find(void *context, struct kernel_entry *entries, size_t mos
 	size_t n = 0;
 	for (size_t r = 0; r < memory->n_regions; r++) {
 		const uint64_t start = memory->regions[r].start, end = memory->regions[r].end;
-		uint64_t first, vaddr;
+		uint64_t first, vaddr, size;
 		const struct module_file *file =
 			memory->regions[r].executable ? program_memory_file(memory, start, &first)
 						      : NULL;
 		int kernel;
 		for (size_t i = 0; file && named_functions_place(memory->kernels->functions, file,
-								 i, &vaddr, &kernel);
+								 i, &vaddr, &kernel, &size);
 		     i++) {
 			if (vaddr < first || vaddr - first >= end - start)
 				continue;
 			if (n < most)
 				entries[n] = (struct kernel_entry){start + (vaddr - first),
-								   (uint32_t)kernel};
+								   (uint32_t)kernel, size};
 			n++;
 		}
 	}

@@ -33,6 +33,7 @@ int kernel_files_at(void *context, uint64_t pc);
 struct kernel_entry {
 	uint64_t address;
 	uint32_t kernel;
+	uint64_t size; /* bytes of code; 0: not known */
 };
 /* The entries of all kernels in what the process has mapped, up to `most`, and how many there are;
  * context: struct program_memory. */

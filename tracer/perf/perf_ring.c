@@ -123,6 +123,17 @@ static void take_switch_sample(struct cursor *cursor, struct perf_record *record
 	take_stack(cursor, record);
 }
 
+static void take_hit(struct cursor *cursor, struct perf_record *record)
+{
+	take_head(cursor, record);
+	const uint64_t abi = take_u64(cursor);
+	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return;
+	record->regs.sp = take_u64(cursor);
+	record->regs.ip = record->ip;
+	record->has_regs = abi == PERF_SAMPLE_REGS_ABI_64;
+}
+
 static void take_inode(struct cursor *cursor, struct perf_record *record)
 {
 	record->major = take_u32(cursor);
@@ -247,6 +258,11 @@ bool perf_record_parse_switch(const void *bytes, size_t size, struct perf_record
 bool perf_record_parse_counter(const void *bytes, size_t size, struct perf_record *record)
 {
 	return parse(bytes, size, record, take_head);
+}
+
+bool perf_record_parse_hit(const void *bytes, size_t size, struct perf_record *record)
+{
+	return parse(bytes, size, record, take_hit);
 }
 
 bool perf_ring_map(const struct perf_source *source, int fd, size_t pages, struct perf_ring *ring)

@@ -36,6 +36,9 @@
 #define PERF_RING_COUNTER_TYPE \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
 
+/* What each hit of a breakpoint holds; of the registers the stack pointer alone. */
+#define PERF_RING_HIT_TYPE (PERF_RING_COUNTER_TYPE | PERF_SAMPLE_REGS_USER)
+
 /* The registers that unwinding needs, and those that tell the way back from a system call or a
  * fault; the kernel writes them in the order of their bits. */
 #define PERF_RING_REGS_USER                                                                 \
@@ -87,6 +90,9 @@ bool perf_record_parse(const void *bytes, size_t size, struct perf_record *recor
 bool perf_record_parse_switch(const void *bytes, size_t size, struct perf_record *record);
 /* The same for PERF_RING_COUNTER_TYPE. */
 bool perf_record_parse_counter(const void *bytes, size_t size, struct perf_record *record);
+
+/* The same for PERF_RING_HIT_TYPE; has_regs: regs.sp is there. */
+bool perf_record_parse_hit(const void *bytes, size_t size, struct perf_record *record);
 
 /* A ring that this process reads. */
 struct perf_ring {

@@ -14,7 +14,7 @@
 #define READER_SECONDS 60
 
 struct place {
-	uint64_t vaddr, number;
+	uint64_t vaddr, number, size; /* size: bytes of code; 0: not known */
 };
 
 struct known_file {
@@ -60,15 +60,18 @@ static bool add_place(struct known_file *known, struct place place)
 {
 	for (size_t i = 0; i < known->n_places; i++)
 		if (known->places[i].vaddr == place.vaddr &&
-		    known->places[i].number == place.number)
+		    known->places[i].number == place.number) {
+			if (known->places[i].size < place.size)
+				known->places[i].size = place.size;
 			return true;
+		}
 	return place.number < (uint64_t)known->names->n &&
 	       rf_array_push(known->places, known->n_places, known->cap_places, place);
 }
 
 /* ---- in a child (base/confined.h) ---- */
 
-enum { PLACE = 1, WHOLE }; /* address, number; nothing */
+enum { PLACE = 1, WHOLE }; /* address, number, size; nothing */
 
 static void look_at_symbol(struct known_file *known, const GElf_Sym *symbol, const char *name)
 {
@@ -79,7 +82,8 @@ static void look_at_symbol(struct known_file *known, const GElf_Sym *symbol, con
 		return;
 	for (int i = 0; i < names->n; i++)
 		if (names->is_named(names->context, i, name))
-			(void)add_place(known, (struct place){symbol->st_value, (uint64_t)i});
+			(void)add_place(known, (struct place){symbol->st_value, (uint64_t)i,
+							      symbol->st_size});
 }
 
 static void read_table(struct known_file *known, Elf *elf, Elf_Scn *section,
@@ -114,6 +118,7 @@ static void read_file(void *context, FILE *answer)
 		confined_put_tag(answer, PLACE);
 		confined_put_number(answer, known->places[i].vaddr);
 		confined_put_number(answer, known->places[i].number);
+		confined_put_number(answer, known->places[i].size);
 	}
 	if (known->is_whole)
 		confined_put_tag(answer, WHOLE);
@@ -124,8 +129,9 @@ static void read_file(void *context, FILE *answer)
 
 static bool take_place(struct confined *child, struct known_file *known)
 {
-	const uint64_t vaddr = confined_number(child), number = confined_number(child);
-	return add_place(known, (struct place){vaddr, number});
+	const uint64_t vaddr = confined_number(child), number = confined_number(child),
+		       size = confined_number(child);
+	return add_place(known, (struct place){vaddr, number, size});
 }
 
 static void read_in_child(struct known_file *known, int fd)
@@ -230,13 +236,14 @@ uint64_t named_functions_vaddr(struct named_functions *functions, const struct m
 }
 
 bool named_functions_place(struct named_functions *functions, const struct module_file *file,
-			   size_t i, uint64_t *vaddr, int *number)
+			   size_t i, uint64_t *vaddr, int *number, uint64_t *size)
 {
 	const struct known_file *known = know(functions, file);
 	if (!known || i >= known->n_places)
 		return false;
 	*vaddr = known->places[i].vaddr;
 	*number = (int)known->places[i].number;
+	*size = known->places[i].size;
 	return true;
 }
 

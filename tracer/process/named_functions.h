@@ -34,10 +34,10 @@ int named_functions_at(struct named_functions *functions, const struct module_fi
 /* The ELF virtual address at which the function of that number begins; 0: it is not there. */
 uint64_t named_functions_vaddr(struct named_functions *functions, const struct module_file *file,
 			       int number);
-/* Place i of that file, in no order: where a function begins, and its number; false: it has no
- * more. */
+/* Place i of that file, in no order: where a function begins, its number, and bytes of its code (0:
+ * not known); false: it has no more. */
 bool named_functions_place(struct named_functions *functions, const struct module_file *file,
-			   size_t i, uint64_t *vaddr, int *number);
+			   size_t i, uint64_t *vaddr, int *number, uint64_t *size);
 /* Whether none of the files that were asked for could not be read. */
 bool named_functions_all_read(const struct named_functions *functions);
 /* Notes in the profile which files could not be read. */

@@ -13,6 +13,7 @@
 #include "tracer/launch/limits.h"
 #include "tracer/launch/program.h"
 #include "tracer/run/run_attach.h"
+#include "tracer/run/run_calls.h"
 #include "tracer/run/run_core.h"
 #include "tracer/run/run_facts.h"
 #include "tracer/run/run_launch.h"
@@ -308,6 +309,7 @@ static struct rf_error *finish(struct run *run)
 	run_note_end(run);
 	note_ignored_signals(run);
 	struct rf_error *error = profile_match_processes(run->profile);
+	run_calls_settle(run->profile);
 	if (!error)
 		error = run_roofs_take(run) ?: run_core_take(run);
 	if (error)

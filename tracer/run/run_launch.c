@@ -9,6 +9,7 @@
 #include "machine/data/size_curve.h"
 #include "tracer/flush/cache_flush.h"
 #include "tracer/launch/launch.h"
+#include "tracer/run/run_calls.h"
 #include "tracer/run/run_snapshot.h"
 #include "tracer/schedule/schedule.h"
 #include "tracer/span/breakpoints.h"
@@ -326,13 +327,16 @@ static void note_flushing(struct profile *profile, const struct cache_flush *flu
 }
 
 /* The program runs from now on. */
-static struct rf_error *release(struct run *run, struct launch *launch, struct sampler *sampler)
+static struct rf_error *release(struct run *run, struct launch *launch, struct sampler *sampler,
+				struct call_watch *calls)
 {
 	struct span_start start = {run->span, sampler};
 	sampler->release_ns = clock_now_ns();
 	if (run->span)
 		span_released(run->span, sampler->release_ns);
 	launch_release(launch);
+	if (calls)
+		run_calls_begin(calls, launch->pid, sampler->profile);
 	return watches_functions(run) ? entry_stop_wait(launch->pid, watch_functions, &start)
 				      : NULL;
 }
@@ -363,19 +367,23 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 	struct rusage usage = {0};
 	struct run_snapshots snapshots;
 	run_snapshots_start(&snapshots, run, timed->profile, sampler);
+	struct call_watch *calls = run_calls_prepare(run, launch->pid, timed->profile);
 	struct rf_error *error = prepare_span(run, launch->pid, sampler)
 					 ?: run->sampler_ops->start(sampler, launch->pid);
-	if (error)
+	if (error) {
+		rf_error_destroy(run_calls_finish(calls, timed->profile));
 		return error;
+	}
 	usage_at_start(launch->pid, &sampler->usage);
 	struct cache_flush *flush = start_flushing(run, launch->pid, sampler);
-	struct rf_error *refusal = release(run, launch, sampler);
+	struct rf_error *refusal = release(run, launch, sampler, calls);
 	cache_flush_wait(flush);
 	wait_for_end(launch->pid, &timed->row.exit_status, &usage, sampler);
 	timed->has_ended = !refusal;
 	sampler->end_ns = clock_now_ns();
 	run->calls = sampler->usage.calls;
 	pmu_run_stop(counters);
+	struct rf_error *calls_error = run_calls_finish(calls, timed->profile);
 	error = run->sampler_ops->finish(sampler);
 	run_snapshots_end(&snapshots);
 	breakpoints_stop(sampler->breakpoints);
@@ -383,8 +391,10 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 		note_flushing(timed->profile, flush);
 	sampler->is_ours = NULL;
 	cache_flush_destroy(flush);
-	if (!error)
-		error = pmu_run_save(counters, timed->profile);
+	if (error)
+		rf_error_destroy(calls_error);
+	else
+		error = calls_error ?: pmu_run_save(counters, timed->profile);
 	note_times(run, launch, &usage, sampler, timed);
 	add_samples(timed);
 	if (refusal)

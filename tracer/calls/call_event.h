@@ -1,0 +1,9 @@
+/* The perf event of a breakpoint at an address of the program's code. */
+#pragma once
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+
+/* Each hit is a record of PERF_RING_HIT_TYPE, while the event is enabled, in all threads of the
+ * process until it executes another program.  For the caller to set: wake-ups. */
+struct perf_event_attr call_event_attributes(uint64_t address);

@@ -1,0 +1,74 @@
+/* Pairs what breakpoints at the entries and returns of kernels' functions tell into calls.
+ *
+ * Events come in the order of their times.  At its entry a function's stack pointer is where the
+ * return address lies, and at its `ret` it is there again: that makes the pair.  Whatever has no
+ * match is no call: one that is left by longjmp, an exception or a tail call, one in which its
+ * thread ends, one of which a part falls out of a window.  Calls within calls, of the same thread
+ * or of those that it has started, are not told apart from them (docs/kernels.md).
+ *
+ * Breakpoints may be on for windows of time only.  A thread may then be within a call when a window
+ * begins, so that calls within that one look like calls of their own: `nested` says that something
+ * of that kind was seen. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MOST_TIMED_KERNELS 2 /* the processor has four breakpoints, and each kernel needs two */
+
+enum call_event_kind {
+	CALL_WINDOW, /* calls that begin from now on are timed, and belong to a window of their own
+		      */
+	CALL_CLOSE,  /* no calls are timed that begin from now on; those that have begun are */
+	CALL_FORGET, /* what was seen of calls that are open holds no longer: records are missing */
+	CALL_BORN,   /* a thread; kernel: the number of its starter */
+	CALL_ENDED,
+	CALL_ENTRY,
+	CALL_RETURN,
+};
+
+struct call_event {
+	uint64_t time; /* CLOCK_MONOTONIC, ns */
+	uint64_t sp;
+	uint32_t tid;
+	uint32_t kernel; /* below MOST_TIMED_KERNELS */
+	uint8_t kind;    /* enum call_event_kind */
+};
+
+struct timed_call {
+	uint64_t start, ns; /* ns: from the one record to the other */
+	uint32_t kernel, window;
+};
+
+struct pair_thread {
+	uint32_t tid, starter, kernel;
+	uint32_t window; /* that the open call has begun in */
+	bool is_open;    /* a call, of `kernel` */
+	bool is_timed;   /* it has begun in a window */
+	uint64_t sp;     /* at its entry */
+	uint64_t start;
+	uint64_t lowest; /* stack pointer of a timed call in this window; UINT64_MAX: none */
+};
+
+/* Calls that have begun in a window. */
+struct window_calls {
+	uint64_t n[MOST_TIMED_KERNELS];
+};
+
+struct call_pairs {
+	struct pair_thread *threads;
+	size_t n_threads, cap_threads;
+	struct timed_call *calls;
+	size_t n_calls, cap_calls;
+	struct window_calls *started; /* n_windows of them */
+	size_t n_windows, cap_windows;
+	bool in_window;
+	bool nested;          /* a call within a call was seen, or its trace */
+	bool memory_is_short; /* something is missing */
+};
+
+void call_pairs_deinit(struct call_pairs *pairs);
+void call_pairs_take(struct call_pairs *pairs, const struct call_event *event);
+/* Whether calls are open that are to be timed. */
+bool call_pairs_wait(const struct call_pairs *pairs);

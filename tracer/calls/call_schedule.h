@@ -1,0 +1,39 @@
+/* When breakpoints of calls are on, so that they slow the program down by no more than a share of
+ * its time.
+ *
+ * They are on from the beginning, and stay so where calls are long.  Where they are short, cycles
+ * of CALL_CYCLE_NS follow of which each has one window in which they are on.  How long that is, and
+ * where in the cycle it lies, is settled before the cycle begins, so that it does not depend on the
+ * calls that fall into it: each call has the same chance, whatever it takes, and the calls of a
+ * window stand for those of its cycle. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CALL_CYCLE_NS UINT64_C(100000000)
+/* Of a thread's time that may go into breakpoints: where all calls are timed; and in windows. */
+#define CALL_MOST_SHARE 0.007
+#define CALL_WINDOW_SHARE 0.005
+/* What may be spent at once, ns: as a run begins, and in a window of which more was expected. */
+#define CALL_AT_ONCE_NS 2000000
+
+struct call_schedule {
+	double hit_ns;   /* what one breakpoint costs a thread */
+	double rate;     /* share of a thread's time that went into them while they were on */
+	double purse_ns; /* what may be spent yet while they are on all the time */
+	bool is_whole;   /* they are on all the time */
+	bool is_on;
+	uint64_t begin;   /* of the cycle, ns */
+	uint64_t on, off; /* moments of this cycle */
+	uint64_t turned;  /* when this window began: a cycle, where they are on all the time */
+	uint32_t n_cycles;
+};
+
+/* They are turned on at `now`; `hit_ns`: what one costs. */
+void call_schedule_begin(struct call_schedule *schedule, double hit_ns, uint64_t now);
+/* Whether they are to be on from now on; schedule->turned tells whether another window begins.
+ * `hits`: of the thread that had most in this window. */
+bool call_schedule_step(struct call_schedule *schedule, uint64_t now, uint64_t hits);
+/* When the next step is worth while, ns. */
+uint64_t call_schedule_next(const struct call_schedule *schedule, uint64_t now);

@@ -1,0 +1,187 @@
+/* Sums up timed calls. */
+#include "tracer/calls/call_sums.h"
+
+#include "base/array.h"
+#include "base/search.h"
+#include "statistics/ratio.h"
+#include "statistics/student.h"
+#include "tracer/calls/call_schedule.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Calls that were to be timed and had no match may be others than those that had one. */
+#define LEAST_MATCHED 0.95
+/* So few windows say nothing of the spread between them. */
+#define FEW_WINDOWS 5
+/* Calls of a kernel that the profile has times of. */
+#define MOST_KEPT 1000
+
+struct weighted {
+	double s, weight;
+};
+
+static int compare_times(const void *a, const void *b)
+{
+	const struct weighted *x = a, *y = b;
+	return rf_compare(x->s, y->s);
+}
+
+static double weight_of(const struct call_window *window)
+{
+	const double ns = (double)(window->end - window->begin);
+	return window->is_whole || ns <= 0 ? 1 : fmax((double)CALL_CYCLE_NS / ns, 1);
+}
+
+/* The calls of a kernel in windows without gaps, in the order of their ends; NULL: no memory. */
+static struct weighted *calls_of(const struct call_sources *sources, uint32_t kernel,
+				 struct ratio *ratio, size_t *n)
+{
+	const struct call_pairs *pairs = sources->pairs;
+	struct weighted *calls = malloc((pairs->n_calls + 1) * sizeof(*calls));
+	struct weighted *sums = calloc(sources->n_windows + 1, sizeof(*sums));
+	*n = 0;
+	for (size_t i = 0; calls && sums && i < pairs->n_calls; i++) {
+		const struct timed_call *call = &pairs->calls[i];
+		const struct call_window *window = &sources->windows[call->window];
+		if (call->kernel != kernel || window->is_spoilt)
+			continue;
+		const double s = fmax((double)call->ns - sources->cost->pair_ns, 0) * 1e-9;
+		const double weight = weight_of(window);
+		calls[(*n)++] = (struct weighted){s, weight};
+		sums[call->window].s += weight * s;
+		sums[call->window].weight += weight;
+	}
+	for (size_t i = 0; sums && i < sources->n_windows; i++)
+		if (!sources->windows[i].is_spoilt)
+			ratio_add(ratio, sums[i].s, sums[i].weight);
+	const bool ok = calls && sums;
+	free(sums);
+	if (ok)
+		return calls;
+	free(calls);
+	return NULL;
+}
+
+/* The least time that at least such a share of all calls does not exceed; sorted. */
+static double quantile(const struct weighted *calls, size_t n, double share)
+{
+	double all = 0, sum = 0;
+	for (size_t i = 0; i < n; i++)
+		all += calls[i].weight;
+	for (size_t i = 0; i < n; i++) {
+		sum += calls[i].weight;
+		if (sum >= share * all)
+			return calls[i].s;
+	}
+	return calls[n - 1].s;
+}
+
+/* Of independent calls of equal weight. */
+static double halfwidth_of(const struct weighted *calls, size_t n, double mean)
+{
+	double squares = 0;
+	for (size_t i = 0; i < n; i++)
+		squares += (calls[i].s - mean) * (calls[i].s - mean);
+	return n < 2 ? INFINITY
+		     : rf_student((unsigned)(n - 1)) * sqrt(squares / (double)(n - 1) / (double)n);
+}
+
+static struct rf_error *keep_calls(const struct weighted *calls, size_t n, uint32_t kernel,
+				   struct profile *profile)
+{
+	struct rf_error *error = NULL;
+	const size_t kept = n < MOST_KEPT ? n : MOST_KEPT;
+	for (size_t i = 0; !error && i < kept; i++) {
+		const struct weighted *call = &calls[i * n / kept];
+		const struct profile_kernel_call_time row = {kernel,
+							     (uint64_t)llround(call->s * 1e9),
+							     call->weight};
+		error = rf_array_add(profile->kernel_call_times, profile->n_kernel_call_times,
+				     profile->cap_kernel_call_times, row);
+	}
+	return error;
+}
+
+static uint64_t started_of(const struct call_sources *sources, uint32_t kernel)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < sources->n_windows && i < sources->pairs->n_windows; i++)
+		if (!sources->windows[i].is_spoilt)
+			sum += sources->pairs->started[i].n[kernel];
+	return sum;
+}
+
+/* All the time, without a gap. */
+static bool is_whole(const struct call_sources *sources)
+{
+	bool whole = true;
+	for (size_t i = 0; i < sources->n_windows; i++)
+		whole &= sources->windows[i].is_whole && !sources->windows[i].is_spoilt &&
+			 (!i || sources->windows[i].begin == sources->windows[i - 1].end);
+	return whole;
+}
+
+static struct rf_error *add_row(const struct call_sources *sources, uint32_t kernel,
+				struct weighted *calls, size_t n, const struct ratio *ratio,
+				struct profile *profile)
+{
+	const uint64_t started = started_of(sources, kernel);
+	if (!n || (double)n < LEAST_MATCHED * (double)started)
+		return NULL;
+	struct rf_error *error = keep_calls(calls, n, sources->places->kernels[kernel], profile);
+	qsort(calls, n, sizeof(*calls), compare_times);
+	const double mean = ratio->y / ratio->x;
+	const double halfwidth =
+		ratio->n < FEW_WINDOWS ? halfwidth_of(calls, n, mean) : ratio_halfwidth(ratio);
+	const struct profile_kernel_time row = {
+		.kernel = sources->places->kernels[kernel],
+		.calls = n,
+		.started = started,
+		.whole = is_whole(sources),
+		.mean_s = mean,
+		.halfwidth_s = isfinite(halfwidth) ? halfwidth : 0,
+		.least_s = calls[0].s,
+		.q1_s = quantile(calls, n, 0.25),
+		.median_s = quantile(calls, n, 0.5),
+		.q3_s = quantile(calls, n, 0.75),
+		.most_s = calls[n - 1].s,
+		.cost_s = sources->cost->pair_ns * 1e-9,
+	};
+	return error
+		       ?: rf_array_add(profile->kernel_times, profile->n_kernel_times,
+				       profile->cap_kernel_times, row);
+}
+
+static void note_missing(const struct call_sources *sources, struct profile *profile)
+{
+	const struct call_places *places = sources->places;
+	if (places->missing[0]) {
+		profile_set_fact(profile, "call_times_missing", "%s", places->missing);
+		profile_set_fact(profile, "call_times_missing_why", "%s", places->why);
+	}
+	profile_set_fact(profile, "call_times_cost_ns", "%.0f", sources->cost->pair_ns);
+	profile_set_fact(profile, "breakpoint_cost_ns", "%.0f", sources->cost->hit_ns);
+}
+
+struct rf_error *call_sums_save(const struct call_sources *sources, struct profile *profile)
+{
+	struct rf_error *error = NULL;
+	note_missing(sources, profile);
+	if (sources->pairs->nested && !is_whole(sources)) {
+		profile_set_fact(profile, "call_times_why",
+				 "calls lie within others, and are too short to time all of them");
+		return NULL;
+	}
+	for (uint32_t kernel = 0; !error && kernel < sources->places->n_kernels; kernel++) {
+		struct ratio ratio = {0};
+		size_t n = 0;
+		struct weighted *calls = calls_of(sources, kernel, &ratio, &n);
+		error = calls ? add_row(sources, kernel, calls, n, &ratio, profile)
+			      : rf_error_no_memory();
+		free(calls);
+	}
+	return error;
+}

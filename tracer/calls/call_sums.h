@@ -1,0 +1,36 @@
+/* From timed calls to what the profile says of all calls of a kernel. */
+#pragma once
+
+#include "base/error.h"
+#include "profile/profile.h"
+#include "tracer/calls/call_pairs.h"
+#include "tracer/calls/call_places.h"
+#include "tracer/calls/hit_cost.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Time in which calls that began were timed; one for each CALL_WINDOW. */
+struct call_window {
+	uint64_t begin, end; /* ns */
+	bool is_whole;       /* it stands for itself; else for CALL_CYCLE_NS */
+	bool is_spoilt;      /* records are missing */
+};
+
+struct call_sources {
+	const struct call_pairs *pairs;
+	const struct call_window *windows;
+	size_t n_windows; /* as many as the pairs have */
+	const struct hit_cost *cost;
+	const struct call_places *places;
+};
+
+/* Fills kernel_times and kernel_call_times, for kernels of which nearly all calls that were to be
+ * timed were, and sets facts that say why others have no rows.
+ *
+ * A call's weight w is one over the share of its time that was a window.  The mean of all calls is
+ * the ratio of the sums of w times and of w; its interval is that of such a ratio with windows as
+ * pairs (statistics/ratio.h), or where they are few, of the mean of independent calls.  Fails only
+ * when memory is short. */
+struct rf_error *call_sums_save(const struct call_sources *sources, struct profile *profile);

@@ -419,6 +419,7 @@ struct profile_kernel_time {
 	uint32_t kernel;
 	uint64_t calls, started;    /* that were timed, and that were to be */
 	bool whole;                 /* all of the run was looked at, not windows of time */
+	double stands_for;          /* calls that those which were to be timed stand for */
 	double mean_s, halfwidth_s; /* of all calls; of the interval of 95 % of that mean (0: of one
 				     * call) */
 	double least_s, q1_s, median_s, q3_s, most_s;

@@ -116,23 +116,32 @@ const struct profile_kernel_time *kernel_time_of(const struct profile *profile, 
 	return NULL;
 }
 
-/* The mean of those that were timed times the number of all; or what samples say, where that is
- * surer. */
+/* Where not all calls were timed, so few of them say little, and so wide an interval even less. */
+#define FEWEST_CALLS 30
+#define WIDEST 0.5
+/* Calls that were not looked out for at all, in programs that processes execute later or in
+ * libraries that are loaded later, may be others than those that were: so large a share of all must
+ * be known. In windows breakpoints make calls last longer, so that fewer of them begin. */
+#define LEAST_KNOWN 0.95
+#define LEAST_KNOWN_IN_WINDOWS 0.5
+
+/* The mean of those that were timed times the number of all.  It has what samples lack: times in
+ * which a thread could have run, and others had the processors. */
 static void take_calls(const struct profile *profile, struct profile_kernel_sum *sum,
 		       uint32_t kernel)
 {
 	const struct profile_kernel_time *time = kernel_time_of(profile, kernel);
 	const double n = (double)profile->kernels[kernel].calls;
-	if (!time || n < 1)
+	if (!time || n < 1 ||
+	    time->stands_for < n * (time->whole ? LEAST_KNOWN : LEAST_KNOWN_IN_WINDOWS))
 		return;
 	const double others = fmax(1 - (double)time->calls / n, 0); /* share that was not timed */
 	const double cost = COST_SPREAD * time->cost_s;
-	const double halfwidth =
-		n * sqrt(time->halfwidth_s * time->halfwidth_s * others + cost * cost);
-	if (others > 0 && (time->calls < 2 || (sum->calls_ns && halfwidth >= sum->halfwidth_s)))
+	const double halfwidth = sqrt(time->halfwidth_s * time->halfwidth_s * others + cost * cost);
+	if (others > 0 && (time->calls < FEWEST_CALLS || halfwidth > WIDEST * time->mean_s))
 		return;
 	sum->calls_ns = (uint64_t)llround(n * time->mean_s * 1e9);
-	sum->halfwidth_s = halfwidth;
+	sum->halfwidth_s = n * halfwidth;
 	sum->by_call = true;
 }
 

@@ -19,7 +19,6 @@ struct perf_event_attr call_event_attributes(uint64_t address)
 		.sample_regs_user = 1ull << PERF_REG_X86_SP,
 		.disabled = 1,
 		.inherit = 1,
-		.inherit_thread = 1,
 		.remove_on_exec = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,

@@ -4,6 +4,7 @@
 #include <linux/perf_event.h>
 #include <stdint.h>
 
-/* Each hit is a record of PERF_RING_HIT_TYPE, while the event is enabled, in all threads of the
- * process until it executes another program.  For the caller to set: wake-ups. */
+/* Each hit is a record of PERF_RING_HIT_TYPE, while the event is enabled, in all threads that
+ * the process starts and, but for inherit_thread, in all processes, until they execute another
+ * program.  For the caller to set: wake-ups. */
 struct perf_event_attr call_event_attributes(uint64_t address);

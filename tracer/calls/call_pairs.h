@@ -22,7 +22,7 @@ enum call_event_kind {
 		      */
 	CALL_CLOSE,  /* no calls are timed that begin from now on; those that have begun are */
 	CALL_FORGET, /* what was seen of calls that are open holds no longer: records are missing */
-	CALL_BORN,   /* a thread; kernel: the number of its starter */
+	CALL_BORN,   /* a thread; kernel: the number of its starter in its process, or 0 */
 	CALL_ENDED,
 	CALL_ENTRY,
 	CALL_RETURN,

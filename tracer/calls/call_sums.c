@@ -105,12 +105,16 @@ static struct rf_error *keep_calls(const struct weighted *calls, size_t n, uint3
 	return error;
 }
 
-static uint64_t started_of(const struct call_sources *sources, uint32_t kernel)
+static uint64_t started_of(const struct call_sources *sources, uint32_t kernel, double *stands_for)
 {
 	uint64_t sum = 0;
+	*stands_for = 0;
 	for (size_t i = 0; i < sources->n_windows && i < sources->pairs->n_windows; i++)
-		if (!sources->windows[i].is_spoilt)
-			sum += sources->pairs->started[i].n[kernel];
+		if (!sources->windows[i].is_spoilt) {
+			const uint64_t n = sources->pairs->started[i].n[kernel];
+			sum += n;
+			*stands_for += weight_of(&sources->windows[i]) * (double)n;
+		}
 	return sum;
 }
 
@@ -128,7 +132,8 @@ static struct rf_error *add_row(const struct call_sources *sources, uint32_t ker
 				struct weighted *calls, size_t n, const struct ratio *ratio,
 				struct profile *profile)
 {
-	const uint64_t started = started_of(sources, kernel);
+	double stands_for;
+	const uint64_t started = started_of(sources, kernel, &stands_for);
 	if (!n || (double)n < LEAST_MATCHED * (double)started)
 		return NULL;
 	struct rf_error *error = keep_calls(calls, n, sources->places->kernels[kernel], profile);
@@ -141,6 +146,7 @@ static struct rf_error *add_row(const struct call_sources *sources, uint32_t ker
 		.calls = n,
 		.started = started,
 		.whole = is_whole(sources),
+		.stands_for = stands_for,
 		.mean_s = mean,
 		.halfwidth_s = isfinite(halfwidth) ? halfwidth : 0,
 		.least_s = calls[0].s,

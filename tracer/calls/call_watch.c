@@ -48,6 +48,7 @@ struct thread_hits {
 struct call_watch {
 	pid_t pid;
 	const char *kernels;
+	bool first_only;
 	struct hit_cost cost;
 	struct call_places places;
 	struct cpu_watch *cpus;
@@ -79,16 +80,17 @@ static struct rf_error *refused(int errnum)
 					       : "the kernel refuses breakpoints");
 }
 
-static bool open_threads(struct cpu_watch *cpu, pid_t pid, int number, size_t pages)
+static bool open_threads(struct cpu_watch *cpu, const struct call_watch *watch, size_t pages)
 {
 	struct perf_event_attr attr = call_event_attributes(0);
+	attr.inherit_thread = watch->first_only;
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_DUMMY;
 	attr.bp_type = attr.sample_period = attr.disabled = attr.remove_on_exec = 0;
 	attr.config2 = 0;
 	attr.task = 1;
 	attr.wakeup_watermark = WAKE_BYTES;
-	cpu->threads = perf_source_kernel.open(NULL, &attr, pid, number, -1);
+	cpu->threads = perf_source_kernel.open(NULL, &attr, watch->pid, cpu->number, -1);
 	return cpu->threads >= 0 &&
 	       perf_ring_map(&perf_source_kernel, cpu->threads, pages, &cpu->ring);
 }
@@ -112,7 +114,7 @@ static int open_rings(struct call_watch *watch, size_t pages)
 		struct cpu_watch *cpu = &watch->cpus[watch->n_cpus];
 		memset(cpu->events, -1, sizeof(cpu->events));
 		cpu->number = number;
-		const bool ok = open_threads(cpu, watch->pid, number, pages);
+		const bool ok = open_threads(cpu, watch, pages);
 		const int errnum = ok ? 0 : errno;
 		watch->n_cpus += errnum != ENODEV; /* that one is off line */
 		if (errnum && errnum != ENODEV)
@@ -130,13 +132,15 @@ static void close_rings(struct call_watch *watch)
 	watch->n_cpus = 0;
 }
 
-struct rf_error *call_watch_create(pid_t pid, const char *kernels, struct call_watch **out)
+struct rf_error *call_watch_create(pid_t pid, const char *kernels, bool first_only,
+				   struct call_watch **out)
 {
 	struct call_watch *watch = calloc(1, sizeof(*watch));
 	if (!watch)
 		return rf_error_no_memory();
 	*watch = (struct call_watch){.pid = pid,
 				     .kernels = kernels,
+				     .first_only = first_only,
 				     .stop = eventfd(0, EFD_CLOEXEC)};
 	int errnum = hit_cost_measure(&watch->cost) ? EPERM : errno;
 	for (size_t pages = MOST_PAGES; errnum && watch->cost.hit_ns > 0 && pages; pages /= 2) {
@@ -159,6 +163,7 @@ static struct rf_error *open_breakpoints(struct call_watch *watch)
 			struct perf_event_attr attr =
 				call_event_attributes(watch->places.items[i].address);
 			attr.wakeup_watermark = WAKE_BYTES;
+			attr.inherit_thread = watch->first_only;
 			cpu->events[i] =
 				perf_source_kernel.open(NULL, &attr, watch->pid, cpu->number, -1);
 			if (cpu->events[i] < 0 ||
@@ -251,10 +256,12 @@ static void take_record(void *opaque, const void *bytes, size_t size)
 	}
 	if (record.type == PERF_RECORD_SAMPLE)
 		take_hit(watch, context->cpu, &record);
-	else if (record.type == PERF_RECORD_FORK && record.pid == (uint32_t)watch->pid)
+	else if (record.type == PERF_RECORD_FORK) /* a thread, or the first one of a process */
 		add_event(watch, (struct call_event){.time = record.time,
 						     .tid = record.tid,
-						     .kernel = record.parent_tid,
+						     .kernel = record.pid == record.parent_pid
+								       ? record.parent_tid
+								       : 0,
 						     .kind = CALL_BORN});
 	else if (record.type == PERF_RECORD_EXIT)
 		add_event(watch, (struct call_event){.time = record.time,

@@ -51,7 +51,7 @@ static void turn(const struct probe *probe, unsigned long request)
 static bool open_probe(struct probe *probe)
 {
 	struct perf_event_attr attr = call_event_attributes((uint64_t)(uintptr_t)call_probe);
-	attr.inherit = attr.inherit_thread = attr.remove_on_exec = 0;
+	attr.inherit = attr.remove_on_exec = 0;
 	probe->entry = perf_source_kernel.open(NULL, &attr, 0, -1, -1);
 	attr.bp_addr = (uint64_t)(uintptr_t)call_probe_return;
 	probe->back = probe->entry < 0 ? -1 : perf_source_kernel.open(NULL, &attr, 0, -1, -1);

@@ -40,7 +40,7 @@ struct call_watch *run_calls_prepare(const struct run *run, pid_t pid, struct pr
 	struct call_watch *watch = NULL;
 	if (!kernels)
 		return NULL;
-	struct rf_error *error = check(run) ?: call_watch_create(pid, kernels, &watch)
+	struct rf_error *error = check(run) ?: call_watch_create(pid, kernels, run->options->no_children, &watch)
 						     ?: entry_stop_prepare(pid);
 	if (!error)
 		return watch;

@@ -1,0 +1,340 @@
+/* Calls as breakpoints show them, against what threads do and against a slow matcher. */
+#include "tests/unit/splitmix.h"
+#include "tracer/calls/call_pairs.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#define THREADS 4
+#define MOST_DEPTH 12
+#define STEPS 200000
+
+struct frame {
+	uint64_t sp, entered;
+	int kernel; /* -1: no kernel's function */
+	bool is_call, is_timed;
+};
+
+/* A thread's frames, and what is known of it. */
+struct thread_model {
+	struct frame frames[MOST_DEPTH];
+	unsigned depth;
+};
+
+struct program {
+	struct thread_model threads[THREADS];
+	struct call_pairs pairs;
+	struct timed_call *truth;
+	size_t n_truth;
+	struct call_event *log;
+	size_t n_log;
+	uint64_t now, state;
+	bool is_on, in_window;
+	bool all_leave_by_return;
+	uint32_t window;
+};
+
+static void tell(struct program *program, enum call_event_kind kind, unsigned thread,
+		 uint32_t kernel, uint64_t sp)
+{
+	const struct call_event event = {.time = program->now,
+					 .sp = sp,
+					 .tid = thread + 1,
+					 .kernel = kernel,
+					 .kind = (uint8_t)kind};
+	program->log[program->n_log++] = event;
+	call_pairs_take(&program->pairs, &event);
+}
+
+static bool is_in_call(const struct thread_model *thread)
+{
+	for (unsigned i = 0; i < thread->depth; i++)
+		if (thread->frames[i].kernel >= 0)
+			return true;
+	return false;
+}
+
+static void enter(struct program *program, unsigned t, int kernel)
+{
+	struct thread_model *thread = &program->threads[t];
+	const uint64_t outer = thread->depth ? thread->frames[thread->depth - 1].sp
+					     : 0x7f0000000000 + t * 0x100000000;
+	struct frame frame = {.sp = outer - 16 - random_number(&program->state) % 8 * 16,
+			      .entered = program->now,
+			      .kernel = kernel};
+	frame.is_call = kernel >= 0 && !is_in_call(thread);
+	frame.is_timed = frame.is_call && program->in_window;
+	thread->frames[thread->depth++] = frame;
+	if (kernel >= 0 && program->is_on)
+		tell(program, CALL_ENTRY, t, (uint32_t)kernel, frame.sp);
+}
+
+static void leave(struct program *program, unsigned t, bool returns)
+{
+	struct thread_model *thread = &program->threads[t];
+	const struct frame *frame = &thread->frames[--thread->depth];
+	if (frame->kernel < 0 || !returns)
+		return;
+	if (program->is_on)
+		tell(program, CALL_RETURN, t, (uint32_t)frame->kernel, frame->sp);
+	if (frame->is_timed && program->is_on)
+		program->truth[program->n_truth++] =
+			(struct timed_call){frame->entered, program->now - frame->entered,
+					    (uint32_t)frame->kernel, program->window};
+}
+
+/* What was open when breakpoints went off is timed no more. */
+static void forget(struct program *program)
+{
+	tell(program, CALL_FORGET, 0, 0, 0);
+	for (unsigned t = 0; t < THREADS; t++)
+		for (unsigned i = 0; i < program->threads[t].depth; i++)
+			program->threads[t].frames[i].is_timed = false;
+}
+
+static void turn(struct program *program)
+{
+	if (!program->is_on) {
+		program->is_on = program->in_window = true;
+		program->window = (uint32_t)program->pairs.n_windows;
+		tell(program, CALL_WINDOW, 0, 0, 0);
+	} else if (program->in_window) {
+		program->in_window = false;
+		tell(program, CALL_CLOSE, 0, 0, 0);
+	} else {
+		program->is_on = false;
+		forget(program);
+	}
+}
+
+static void begin(struct program *program, uint64_t seed)
+{
+	*program = (struct program){.state = seed};
+	program->truth = malloc(STEPS * sizeof(*program->truth));
+	program->log = malloc(2 * STEPS * sizeof(*program->log));
+	turn(program);
+}
+
+static void end(struct program *program)
+{
+	call_pairs_deinit(&program->pairs);
+	free(program->truth);
+	free(program->log);
+}
+
+static int compare_calls(const void *a, const void *b)
+{
+	const struct timed_call *x = a, *y = b;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void check(struct timed_call *found, size_t n_found, struct timed_call *truth, size_t n)
+{
+	cr_assert_eq(n_found, n, "%zu calls, %zu in truth", n_found, n);
+	qsort(found, n, sizeof(*found), compare_calls);
+	qsort(truth, n, sizeof(*truth), compare_calls);
+	for (size_t i = 0; i < n; i++)
+		cr_assert(found[i].start == truth[i].start && found[i].ns == truth[i].ns &&
+				  found[i].kernel == truth[i].kernel &&
+				  found[i].window == truth[i].window,
+			  "call %zu", i);
+}
+
+/* Breakpoints are on all the time: each call that is left by a return is timed, whatever lies in
+ * it. A call that was left otherwise hides others only as long as the stack stays deeper. */
+Test(call_pairs, all_the_time)
+{
+	struct program program;
+	begin(&program, 3);
+	for (int i = 0; i < STEPS; i++) {
+		const uint64_t random = random_number(&program.state);
+		const unsigned t = (unsigned)(random % THREADS);
+		struct thread_model *thread = &program.threads[t];
+		program.now += random >> 8 & 15;
+		program.now++;
+		if (thread->depth && (thread->depth == MOST_DEPTH || random >> 40 & 1))
+			leave(&program, t, true);
+		else
+			enter(&program, t, (int)(random >> 16 & 3) - 2);
+	}
+	cr_assert(program.n_truth > 1000 && program.pairs.nested);
+	check(program.pairs.calls, program.pairs.n_calls, program.truth, program.n_truth);
+	end(&program);
+}
+
+/* In windows, of a program without calls in calls: those that begin in one and end before the
+ * breakpoints go off, and nothing that looks as if there were calls in calls. */
+Test(call_pairs, windows)
+{
+	struct program program;
+	begin(&program, 4);
+	for (int i = 0; i < STEPS; i++) {
+		const uint64_t random = random_number(&program.state);
+		const unsigned t = (unsigned)(random % THREADS);
+		struct thread_model *thread = &program.threads[t];
+		program.now += (random >> 8 & 15) + 1;
+		if ((random >> 32 & 63) == 0)
+			turn(&program);
+		else if (thread->depth && (thread->depth == MOST_DEPTH || random >> 40 & 1))
+			leave(&program, t, true);
+		else
+			enter(&program, t, is_in_call(thread) ? -1 : (int)(random >> 16 & 3) - 2);
+	}
+	cr_assert(program.n_truth > 1000 && !program.pairs.nested);
+	check(program.pairs.calls, program.pairs.n_calls, program.truth, program.n_truth);
+	end(&program);
+}
+
+/* Calls that are left by longjmp and others within calls, in windows: what is timed is a call,
+ * never a piece of one or two of them; and where an inner one was taken for an outer one, that is
+ * told. */
+Test(call_pairs, nothing_is_made_up)
+{
+	for (uint64_t seed = 0; seed < 50; seed++) {
+		struct program program;
+		size_t n_outer = 0;
+		begin(&program, seed);
+		struct timed_call *all = malloc(STEPS * sizeof(*all));
+		size_t n_all = 0;
+		for (int i = 0; i < STEPS / 20; i++) {
+			const uint64_t random = random_number(&program.state);
+			const unsigned t = (unsigned)(random % THREADS);
+			struct thread_model *thread = &program.threads[t];
+			program.now += (random >> 8 & 15) + 1;
+			if ((random >> 32 & 63) == 0) {
+				turn(&program);
+			} else if (thread->depth &&
+				   (thread->depth == MOST_DEPTH || random >> 40 & 1)) {
+				const struct frame frame = thread->frames[thread->depth - 1];
+				const bool returns = random >> 48 & 7;
+				leave(&program, t, returns);
+				if (frame.kernel >= 0 && returns)
+					all[n_all++] = (struct timed_call){
+						frame.entered, program.now - frame.entered,
+						(uint32_t)frame.kernel, frame.is_call};
+			} else {
+				enter(&program, t, (int)(random >> 16 & 3) - 2);
+			}
+		}
+		for (size_t i = 0; i < program.pairs.n_calls; i++) {
+			const struct timed_call *call = &program.pairs.calls[i];
+			bool is_there = false;
+			for (size_t k = 0; k < n_all; k++)
+				if (all[k].start == call->start && all[k].ns == call->ns &&
+				    all[k].kernel == call->kernel) {
+					is_there = true;
+					n_outer += all[k].window;
+				}
+			cr_assert(is_there, "seed %lu, call %zu", (unsigned long)seed, i);
+		}
+		cr_assert(program.pairs.nested || n_outer == program.pairs.n_calls);
+		free(all);
+		end(&program);
+	}
+}
+
+/* ---- any records ---- */
+
+/* Whether `event` of the log is an entry that opens a call, looked up anew from the log alone. */
+static bool is_open_at(const struct call_event *log, size_t n, uint32_t tid, size_t *entry)
+{
+	bool open = false;
+	for (size_t i = 0; i < n; i++) {
+		if (log[i].kind == CALL_FORGET)
+			open = false;
+		if (log[i].tid != tid || (log[i].kind != CALL_ENTRY && log[i].kind != CALL_RETURN))
+			continue;
+		if (log[i].kind == CALL_ENTRY && (!open || log[i].sp >= log[*entry].sp)) {
+			open = true;
+			*entry = i;
+		} else if (log[i].kind == CALL_RETURN && open && log[i].sp == log[*entry].sp &&
+			   log[i].kernel == log[*entry].kernel) {
+			open = false;
+		}
+	}
+	return open;
+}
+
+static size_t match_slowly(const struct call_event *log, size_t n, struct timed_call *calls)
+{
+	size_t n_calls = 0, entry;
+	for (size_t i = 0; i < n; i++) {
+		if (log[i].kind != CALL_RETURN || !is_open_at(log, i, log[i].tid, &entry) ||
+		    log[entry].sp != log[i].sp || log[entry].kernel != log[i].kernel)
+			continue;
+		uint32_t windows = 0;
+		bool in_window = false;
+		for (size_t k = 0; k < entry; k++) {
+			windows += log[k].kind == CALL_WINDOW;
+			in_window = log[k].kind == CALL_WINDOW ||
+				    (in_window && log[k].kind != CALL_CLOSE);
+		}
+		if (in_window)
+			calls[n_calls++] =
+				(struct timed_call){log[entry].time, log[i].time - log[entry].time,
+						    log[i].kernel, windows - 1};
+	}
+	return n_calls;
+}
+
+Test(call_pairs, any_records_as_a_slow_matcher)
+{
+	enum { RECORDS = 400 };
+	static const enum call_event_kind kinds[] = {
+		CALL_ENTRY,  CALL_RETURN, CALL_ENTRY,  CALL_RETURN, CALL_ENTRY, CALL_RETURN,
+		CALL_ENTRY,  CALL_RETURN, CALL_ENTRY,  CALL_RETURN, CALL_ENTRY, CALL_RETURN,
+		CALL_WINDOW, CALL_CLOSE,  CALL_WINDOW, CALL_FORGET};
+	uint64_t state = 9, n_all = 0;
+	for (int round = 0; round < 300; round++) {
+		struct call_event log[RECORDS];
+		struct timed_call calls[RECORDS];
+		struct call_pairs pairs = {0};
+		for (size_t i = 0; i < RECORDS; i++) {
+			const uint64_t random = random_number(&state);
+			log[i] = (struct call_event){.time = 10 * i + (random & 7),
+						     .sp = 0x1000 + (random >> 8 & 3) * 8,
+						     .tid = 1 + (random >> 16 & 1),
+						     .kernel = random >> 20 & 1,
+						     .kind = kinds[random >> 24 & 15]};
+			call_pairs_take(&pairs, &log[i]);
+		}
+		const size_t n = match_slowly(log, RECORDS, calls);
+		check(pairs.calls, pairs.n_calls, calls, n);
+		n_all += n;
+		call_pairs_deinit(&pairs);
+	}
+	cr_assert(n_all > 1000, "%lu", (unsigned long)n_all);
+}
+
+/* ---- threads ---- */
+
+Test(call_pairs, threads_of_a_call_and_threads_that_end)
+{
+	struct call_pairs pairs = {0};
+	const struct call_event events[] = {
+		{.time = 1, .kind = CALL_WINDOW},
+		{.time = 2, .tid = 1, .sp = 100, .kind = CALL_ENTRY},
+		{.time = 3, .tid = 2, .kernel = 1, .kind = CALL_BORN}, /* it works for that call */
+		{.time = 4, .tid = 2, .sp = 900, .kind = CALL_ENTRY},
+		{.time = 5, .tid = 2, .sp = 900, .kind = CALL_RETURN},
+		{.time = 6, .tid = 3, .kernel = 2, .kind = CALL_BORN},
+		{.time = 7, .tid = 2, .kind = CALL_ENDED},
+		{.time = 8, .tid = 3, .sp = 800, .kind = CALL_ENTRY},
+		{.time = 9, .tid = 3, .sp = 800, .kind = CALL_RETURN},
+		{.time = 10, .tid = 1, .sp = 100, .kind = CALL_RETURN},
+		{.time = 11, .tid = 3, .sp = 800, .kind = CALL_ENTRY}, /* its own */
+		{.time = 14, .tid = 3, .sp = 800, .kind = CALL_RETURN},
+		{.time = 15, .tid = 3, .sp = 800, .kind = CALL_ENTRY},
+		{.time = 16, .tid = 3, .kind = CALL_ENDED},
+		{.time = 17, .tid = 3, .kernel = 1, .kind = CALL_BORN}, /* another one */
+		{.time = 18, .tid = 3, .sp = 800, .kind = CALL_RETURN},
+	};
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
+		call_pairs_take(&pairs, &events[i]);
+	cr_assert_eq(pairs.n_calls, 2);
+	cr_assert(pairs.calls[0].start == 2 && pairs.calls[0].ns == 8);
+	cr_assert(pairs.calls[1].start == 11 && pairs.calls[1].ns == 3);
+	cr_assert_eq(pairs.started[0].n[0], 3);
+	cr_assert(pairs.nested && !call_pairs_wait(&pairs));
+	call_pairs_deinit(&pairs);
+}

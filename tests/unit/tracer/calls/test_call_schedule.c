@@ -1,0 +1,76 @@
+/* Breakpoints are on all the time where calls are long, and for a share of it where they are short.
+ */
+#include "tracer/calls/call_schedule.h"
+
+#include <criterion/criterion.h>
+
+#define HIT_NS 10000.0
+#define MS UINT64_C(1000000)
+
+struct simulated {
+	uint64_t hits, on_ns, windows;
+	double spent_ns;
+	bool is_on;
+};
+
+/* A program that calls all the time, each call `call_ns` long, for `run_ns`. */
+static struct simulated simulate(uint64_t call_ns, uint64_t run_ns)
+{
+	struct call_schedule schedule;
+	struct simulated sum = {.is_on = true};
+	double hits = 0;
+	call_schedule_begin(&schedule, HIT_NS, 0);
+	for (uint64_t now = 0; now < run_ns;) {
+		uint64_t next = call_schedule_next(&schedule, now);
+		/* rings are read each 2 ms at the latest while breakpoints are hit often */
+		if (sum.is_on && next > now + 2 * MS)
+			next = now + 2 * MS;
+		cr_assert(next >= now);
+		next = next > now ? next : now + 1;
+		if (sum.is_on) {
+			const double n = 2 * (double)(next - now) / ((double)call_ns + 2 * HIT_NS);
+			hits += n;
+			sum.spent_ns += n * HIT_NS;
+			sum.on_ns += next - now;
+		}
+		now = next;
+		const uint64_t turned = schedule.turned;
+		sum.is_on = call_schedule_step(&schedule, now, (uint64_t)hits);
+		if (schedule.turned != turned) {
+			sum.windows++;
+			hits = 0;
+		}
+	}
+	return sum;
+}
+
+Test(call_schedule, long_calls_are_all_timed)
+{
+	const struct simulated sum = simulate(4 * MS, 3000 * MS);
+	cr_assert(sum.is_on && sum.on_ns >= 3000 * MS, "%lu", (unsigned long)sum.on_ns);
+}
+
+Test(call_schedule, short_ones_cost_a_share)
+{
+	static const uint64_t lengths[] = {100, 1000, 10000, 100000, 1000000, 2000000};
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		const struct simulated sum = simulate(lengths[i], 10000 * MS);
+		cr_assert(sum.spent_ns < 0.0075 * 1e10 + 3e6, "%lu ns: %.0f ns of 10 s",
+			  (unsigned long)lengths[i], sum.spent_ns);
+		cr_assert(sum.windows >= 50 && sum.spent_ns > 0.0015 * 1e10, "%lu ns: %.0f ns",
+			  (unsigned long)lengths[i], sum.spent_ns);
+	}
+}
+
+/* Windows are where the cycle has them, whatever falls into them. */
+Test(call_schedule, places_do_not_depend_on_calls)
+{
+	struct call_schedule a, b;
+	call_schedule_begin(&a, HIT_NS, 0);
+	call_schedule_begin(&b, HIT_NS, 0);
+	cr_assert_not(call_schedule_step(&a, 4 * MS, 400) || call_schedule_step(&b, 4 * MS, 400));
+	cr_assert(call_schedule_next(&a, 4 * MS) == a.on && a.on == b.on && a.off == b.off);
+	cr_assert(call_schedule_step(&a, a.on, 400) && call_schedule_step(&b, b.on, 400));
+	cr_assert(call_schedule_step(&a, a.off - 1, 0) && call_schedule_step(&b, b.off - 1, 20));
+	cr_assert_not(call_schedule_step(&a, a.off, 0) || call_schedule_step(&b, b.off, 20));
+}

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MOST_TIMED_KERNELS 2 /* the processor has four breakpoints, and each kernel needs two */
+#define MOST_TIMED_KERNELS 3 /* the processor has four breakpoints */
 
 enum call_event_kind {
 	CALL_WINDOW, /* calls that begin from now on are timed, and belong to a window of their own

@@ -39,16 +39,15 @@ static double weight_of(const struct call_window *window)
 static struct weighted *calls_of(const struct call_sources *sources, uint32_t kernel,
 				 struct ratio *ratio, size_t *n)
 {
-	const struct call_pairs *pairs = sources->pairs;
-	struct weighted *calls = malloc((pairs->n_calls + 1) * sizeof(*calls));
+	struct weighted *calls = malloc((sources->n_calls + 1) * sizeof(*calls));
 	struct weighted *sums = calloc(sources->n_windows + 1, sizeof(*sums));
 	*n = 0;
-	for (size_t i = 0; calls && sums && i < pairs->n_calls; i++) {
-		const struct timed_call *call = &pairs->calls[i];
+	for (size_t i = 0; calls && sums && i < sources->n_calls; i++) {
+		const struct timed_call *call = &sources->calls[i];
 		const struct call_window *window = &sources->windows[call->window];
 		if (call->kernel != kernel || window->is_spoilt)
 			continue;
-		const double s = fmax((double)call->ns - sources->cost->pair_ns, 0) * 1e-9;
+		const double s = fmax((double)call->ns - sources->cost_ns, 0) * 1e-9;
 		const double weight = weight_of(window);
 		calls[(*n)++] = (struct weighted){s, weight};
 		sums[call->window].s += weight * s;
@@ -109,9 +108,9 @@ static uint64_t started_of(const struct call_sources *sources, uint32_t kernel, 
 {
 	uint64_t sum = 0;
 	*stands_for = 0;
-	for (size_t i = 0; i < sources->n_windows && i < sources->pairs->n_windows; i++)
+	for (size_t i = 0; i < sources->n_windows; i++)
 		if (!sources->windows[i].is_spoilt) {
-			const uint64_t n = sources->pairs->started[i].n[kernel];
+			const uint64_t n = sources->started[i].n[kernel];
 			sum += n;
 			*stands_for += weight_of(&sources->windows[i]) * (double)n;
 		}
@@ -136,13 +135,13 @@ static struct rf_error *add_row(const struct call_sources *sources, uint32_t ker
 	const uint64_t started = started_of(sources, kernel, &stands_for);
 	if (!n || (double)n < LEAST_MATCHED * (double)started)
 		return NULL;
-	struct rf_error *error = keep_calls(calls, n, sources->places->kernels[kernel], profile);
+	struct rf_error *error = keep_calls(calls, n, sources->kernels[kernel], profile);
 	qsort(calls, n, sizeof(*calls), compare_times);
 	const double mean = ratio->y / ratio->x;
 	const double halfwidth =
 		ratio->n < FEW_WINDOWS ? halfwidth_of(calls, n, mean) : ratio_halfwidth(ratio);
 	const struct profile_kernel_time row = {
-		.kernel = sources->places->kernels[kernel],
+		.kernel = sources->kernels[kernel],
 		.calls = n,
 		.started = started,
 		.whole = is_whole(sources),
@@ -154,34 +153,23 @@ static struct rf_error *add_row(const struct call_sources *sources, uint32_t ker
 		.median_s = quantile(calls, n, 0.5),
 		.q3_s = quantile(calls, n, 0.75),
 		.most_s = calls[n - 1].s,
-		.cost_s = sources->cost->pair_ns * 1e-9,
+		.cost_s = sources->cost_ns * 1e-9,
 	};
 	return error
 		       ?: rf_array_add(profile->kernel_times, profile->n_kernel_times,
 				       profile->cap_kernel_times, row);
 }
 
-static void note_missing(const struct call_sources *sources, struct profile *profile)
-{
-	const struct call_places *places = sources->places;
-	if (places->missing[0]) {
-		profile_set_fact(profile, "call_times_missing", "%s", places->missing);
-		profile_set_fact(profile, "call_times_missing_why", "%s", places->why);
-	}
-	profile_set_fact(profile, "call_times_cost_ns", "%.0f", sources->cost->pair_ns);
-	profile_set_fact(profile, "breakpoint_cost_ns", "%.0f", sources->cost->hit_ns);
-}
-
 struct rf_error *call_sums_save(const struct call_sources *sources, struct profile *profile)
 {
 	struct rf_error *error = NULL;
-	note_missing(sources, profile);
-	if (sources->pairs->nested && !is_whole(sources)) {
+	profile_set_fact(profile, "call_times_cost_ns", "%.0f", sources->cost_ns);
+	if (sources->nested && !is_whole(sources)) {
 		profile_set_fact(profile, "call_times_why",
 				 "calls lie within others, and are too short to time all of them");
 		return NULL;
 	}
-	for (uint32_t kernel = 0; !error && kernel < sources->places->n_kernels; kernel++) {
+	for (uint32_t kernel = 0; !error && kernel < sources->n_kernels; kernel++) {
 		struct ratio ratio = {0};
 		size_t n = 0;
 		struct weighted *calls = calls_of(sources, kernel, &ratio, &n);

@@ -4,8 +4,6 @@
 #include "base/error.h"
 #include "profile/profile.h"
 #include "tracer/calls/call_pairs.h"
-#include "tracer/calls/call_places.h"
-#include "tracer/calls/hit_cost.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,15 +17,19 @@ struct call_window {
 };
 
 struct call_sources {
-	const struct call_pairs *pairs;
+	const struct timed_call *calls;
+	size_t n_calls;
+	const struct window_calls *started; /* n_windows of them */
 	const struct call_window *windows;
-	size_t n_windows; /* as many as the pairs have */
-	const struct hit_cost *cost;
-	const struct call_places *places;
+	size_t n_windows;
+	const uint32_t *kernels; /* the rows in the profile of the calls' kernels */
+	size_t n_kernels;
+	double cost_ns; /* that timing a call adds to its time */
+	bool nested; /* calls in calls may be among them, where not all of the run was looked at */
 };
 
 /* Fills kernel_times and kernel_call_times, for kernels of which nearly all calls that were to be
- * timed were, and sets facts that say why others have no rows.
+ * timed were, or says in a fact why no kernel has a row.
  *
  * A call's weight w is one over the share of its time that was a window.  The mean of all calls is
  * the ratio of the sums of w times and of w; its interval is that of such a ratio with windows as

@@ -430,6 +430,16 @@ static void stop(struct call_watch *watch)
 	watch->runs = false;
 }
 
+static void note_missing(const struct call_watch *watch, struct profile *profile)
+{
+	const struct call_places *places = &watch->places;
+	if (places->missing[0]) {
+		profile_set_fact(profile, "call_times_missing", "%s", places->missing);
+		profile_set_fact(profile, "call_times_missing_why", "%s", places->why);
+	}
+	profile_set_fact(profile, "breakpoint_cost_ns", "%.0f", watch->cost.hit_ns);
+}
+
 struct rf_error *call_watch_finish(struct call_watch *watch, struct profile *profile)
 {
 	if (!watch->runs)
@@ -440,12 +450,17 @@ struct rf_error *call_watch_finish(struct call_watch *watch, struct profile *pro
 	if (watch->memory_is_short || watch->pairs.memory_is_short)
 		return rf_error_no_memory();
 	const struct call_sources sources = {
-		.pairs = &watch->pairs,
+		.calls = watch->pairs.calls,
+		.n_calls = watch->pairs.n_calls,
+		.started = watch->pairs.started,
 		.windows = watch->windows,
 		.n_windows = watch->n_windows,
-		.cost = &watch->cost,
-		.places = &watch->places,
+		.kernels = watch->places.kernels,
+		.n_kernels = watch->places.n_kernels,
+		.cost_ns = watch->cost.pair_ns,
+		.nested = watch->pairs.nested,
 	};
+	note_missing(watch, profile);
 	return call_sums_save(&sources, profile);
 }
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "tracer/flush/call_depth.h"
 #include "tracer/flush/flush_code.h"
+#include "tracer/flush/stopped_calls.h"
 #include "tracer/kernel/kernel_files.h"
 #include "tracer/perf/perf_source.h"
 #include "tracer/process/program_memory.h"
@@ -26,6 +27,7 @@
 #define MOST_ENTRIES 3
 #define MOST_FOUND 256
 #define MOST_PLACES 256
+#define STOPS_MEASURED 24
 #define TRAP_PERF_CODE 6 /* TRAP_PERF of linux/uapi/asm-generic/siginfo.h */
 #define OPTIONS (PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD)
 #define USER_CS_64 0x33 /* __USER_CS of asm/segment.h */
@@ -39,6 +41,7 @@ struct image {
 	struct flush_code code;
 	int events[MOST_ENTRIES];
 	uint64_t entries[MOST_ENTRIES];
+	uint32_t rows[MOST_ENTRIES]; /* whose entries they are */
 	size_t n_entries;
 };
 
@@ -57,6 +60,7 @@ struct cache_flush {
 	struct place_of_flush places[MOST_PLACES]; /* of all images; others read those that count */
 	uint32_t n_places;
 	struct cache_flush_sums sums;
+	struct stopped_calls *calls; /* memory of its own */
 };
 
 /* ---- one image of the program ---- */
@@ -127,6 +131,7 @@ static struct rf_error *watch_entries(struct cache_flush *flush)
 			return rf_error_errno(RF_EUNAVAILABLE, errno, NULL,
 					      "breakpoints that stop the program are refused");
 		image->events[image->n_entries] = event;
+		image->rows[image->n_entries] = found[i].kernel;
 		image->entries[image->n_entries++] = found[i].address;
 		is_watched[found[i].kernel] = true;
 		add_place(flush, found[i].address, found[i].address + 1, false);
@@ -136,6 +141,21 @@ static struct rf_error *watch_entries(struct cache_flush *flush)
 		if (!is_watched[k])
 			say_missing(flush, image->scratch->kernels[k].name);
 	return NULL;
+}
+
+/* What the end of one stop and the beginning of another take together, a few times. */
+static void measure_stops(struct cache_flush *flush)
+{
+	const struct image *image = &flush->image;
+	for (int i = 0; i < STOPS_MEASURED; i++) {
+		const int event = watch(flush_code_end(&image->code), flush->pid, false);
+		if (event < 0)
+			return;
+		const size_t number = stopped_calls_add(flush->calls, flush->pid, STOPPED_NOTHING);
+		if (flush_code_pass(&image->code, flush->pid))
+			stopped_calls_end(flush->calls, number);
+		close(event);
+	}
 }
 
 /* The program stands at the entry point of a new image. */
@@ -159,7 +179,10 @@ static struct rf_error *image_begin(struct cache_flush *flush)
 		error = flush_code_map(&image->code, &image->memory, flush->pid);
 	if (!error)
 		add_place(flush, image->code.begin, image->code.end + 1, false);
-	return error ?: watch_entries(flush);
+	error = error ?: watch_entries(flush);
+	if (!error)
+		measure_stops(flush);
+	return error;
 }
 
 /* ---- calls ---- */
@@ -178,7 +201,8 @@ static uint64_t word_at(const struct cache_flush *flush, uint64_t address)
 	return word;
 }
 
-static void flush_for(struct cache_flush *flush, pid_t tid)
+/* Whether it was done. */
+static bool flush_for(struct cache_flush *flush, pid_t tid)
 {
 	const uint64_t begin = clock_now_ns();
 	const bool ok =
@@ -187,9 +211,11 @@ static void flush_for(struct cache_flush *flush, pid_t tid)
 	flush->sums.failed += !ok;
 	flush->sums.lines += ok ? flush->resident.bytes / 64 : 0;
 	flush->sums.ns += clock_now_ns() - begin;
+	return ok;
 }
 
-static void at_entry(struct cache_flush *flush, struct call_thread *thread, uint64_t sp)
+static void at_entry(struct cache_flush *flush, struct call_thread *thread, uint64_t sp,
+		     uint32_t kernel)
 {
 	struct open_call before = thread->call;
 	const uint64_t return_to = word_at(flush, sp);
@@ -202,9 +228,11 @@ static void at_entry(struct cache_flush *flush, struct call_thread *thread, uint
 	if (!enters)
 		return;
 	/* first, since a thread that is stopped by a signal gets that if rfprof is killed now */
-	flush_for(flush, thread->tid);
+	const bool is_flushed = flush_for(flush, thread->tid);
 	thread->call.watch = watch(return_to, thread->tid, false);
 	add_place(flush, return_to, return_to + 1, true);
+	thread->call.number =
+		is_flushed ? stopped_calls_add(flush->calls, thread->tid, kernel) : MOST_STOPPED;
 }
 
 static void forget_threads(struct cache_flush *flush)
@@ -237,11 +265,13 @@ static bool at_breakpoint(struct cache_flush *flush, pid_t tid)
 	struct call_thread *thread = call_depth_begin(&flush->depth, tid, 0);
 	for (size_t i = 0; thread && i < flush->image.n_entries; i++)
 		if (flush->image.entries[i] == regs.rip) {
-			at_entry(flush, thread, regs.rsp);
+			at_entry(flush, thread, regs.rsp, flush->image.rows[i]);
 			return true;
 		}
-	if (thread && thread->call.return_to == regs.rip && call_depth_returns(thread, regs.rsp))
+	if (thread && thread->call.return_to == regs.rip && call_depth_returns(thread, regs.rsp)) {
+		stopped_calls_end(flush->calls, thread->call.number);
 		end_call(thread);
+	}
 	return true;
 }
 
@@ -379,7 +409,8 @@ struct rf_error *cache_flush_start(pid_t pid, const char *kernels, struct cache_
 	flush->pid = pid;
 	flush->rfprof = getpid();
 	flush->names = kernels;
-	const int refused = start_process(flush);
+	flush->calls = stopped_calls_create();
+	const int refused = flush->calls ? start_process(flush) : ENOMEM;
 	if (!refused) {
 		*out = flush;
 		return NULL;
@@ -406,8 +437,10 @@ void cache_flush_wait(struct cache_flush *flush)
 
 void cache_flush_destroy(struct cache_flush *flush)
 {
-	if (flush)
-		munmap(flush, sizeof(*flush));
+	if (!flush)
+		return;
+	stopped_calls_destroy(flush->calls);
+	munmap(flush, sizeof(*flush));
 }
 
 bool cache_flush_has(const struct cache_flush *flush, uint32_t pid, uint64_t address,
@@ -426,4 +459,9 @@ bool cache_flush_has(const struct cache_flush *flush, uint32_t pid, uint64_t add
 const struct cache_flush_sums *cache_flush_get_sums(const struct cache_flush *flush)
 {
 	return &flush->sums;
+}
+
+const struct stopped_calls *cache_flush_calls(const struct cache_flush *flush)
+{
+	return flush->calls;
 }

@@ -47,3 +47,7 @@ struct cache_flush_sums {
 };
 /* After cache_flush_wait. */
 const struct cache_flush_sums *cache_flush_get_sums(const struct cache_flush *flush);
+/* The calls that were flushed for, and when they were stopped; after cache_flush_wait, until
+ * cache_flush_destroy. */
+struct stopped_calls;
+const struct stopped_calls *cache_flush_calls(const struct cache_flush *flush);

@@ -13,6 +13,7 @@ struct open_call {
 	uint64_t sp;        /* stack pointer at its entry, where the return address lies */
 	uint64_t return_to; /* that address */
 	int watch;          /* the caller's: what watches the return */
+	size_t number;      /* the caller's */
 };
 
 struct call_thread {

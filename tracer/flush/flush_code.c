@@ -175,3 +175,31 @@ bool flush_code_run(const struct flush_code *code, const struct program_memory *
 		kill(tid, SIGSTOP);
 	return ok;
 }
+
+uint64_t flush_code_end(const struct flush_code *code)
+{
+	return place_of(code, flush_leave);
+}
+
+bool flush_code_pass(const struct flush_code *code, pid_t tid)
+{
+	struct user_regs_struct regs, there;
+	uint64_t mask;
+	int status = 0;
+	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) < 0 || !inject_block_signals(tid, 0, &mask))
+		return false;
+	there = regs;
+	there.rip = place_of(code, flush_skip);
+	there.rsi = 1; /* behind the last range */
+	there.orig_rax = (uint64_t)-1;
+	const bool stops = ptrace(PTRACE_SETREGS, tid, 0, &there) == 0 &&
+			   ptrace(PTRACE_CONT, tid, 0, 0) == 0 &&
+			   stops_await(tid, LIMIT_NS, &status) == AWAITED_STOP &&
+			   ptrace(PTRACE_GETREGS, tid, 0, &there) == 0 &&
+			   there.rip == place_of(code, flush_leave);
+	ptrace(PTRACE_SETREGS, tid, 0, &regs);
+	inject_set_signals(tid, mask);
+	if (stops_process(WSTOPSIG(status)))
+		kill(tid, SIGSTOP);
+	return stops;
+}

@@ -27,3 +27,9 @@ struct rf_error *flush_code_map(struct flush_code *code, const struct program_me
  * this it goes back on its own.  False: it has ended, or cannot be led there. */
 bool flush_code_run(const struct flush_code *code, const struct program_memory *memory, pid_t tid,
 		    struct resident *resident);
+
+/* Where flush_code_pass comes to: a breakpoint there stops it. */
+uint64_t flush_code_end(const struct flush_code *code);
+/* Has a thread that is stopped outside of a system call go some instructions through this code, up
+ * to a breakpoint at its end; it stands where it stood then.  False: it did not stop there. */
+bool flush_code_pass(const struct flush_code *code, pid_t tid);

@@ -2,8 +2,12 @@
 #include "tracer/run/run_calls.h"
 
 #include "tracer/calls/call_watch.h"
+#include "tracer/calls/switch_log.h"
+#include "tracer/flush/cache_flush.h"
+#include "tracer/flush/stopped_calls.h"
 #include "tracer/span/entry_stop.h"
 
+#include <inttypes.h>
 #include <sys/stat.h>
 
 static void say_why(struct profile *profile, struct rf_error *error)
@@ -27,27 +31,77 @@ static struct rf_error *check(const struct run *run)
 		why = "that needs the sampler perf";
 	else if (run->span)
 		why = "not with a part of the run";
-	else if (run->options->traffic.caches_at_calls == CACHES_COLD)
-		why = "not with --caches=cold";
 	else if (gets_rights(run->path))
 		why = "the program's file gives it rights";
 	return why ? rf_error_create(RF_EUNAVAILABLE, NULL, "%s", why) : NULL;
 }
 
-struct call_watch *run_calls_prepare(const struct run *run, pid_t pid, struct profile *profile)
+void run_calls_prepare(struct run_calls *calls, const struct run *run, pid_t pid,
+		       struct profile *profile)
 {
 	const char *kernels = run->options->traffic.kernels;
-	struct call_watch *watch = NULL;
+	*calls = (struct run_calls){0};
 	if (!kernels)
-		return NULL;
-	struct rf_error *error = check(run) ?: call_watch_create(pid, kernels, run->options->no_children, &watch)
-						     ?: entry_stop_prepare(pid);
+		return;
+	struct rf_error *error = check(run);
+	if (!error && run->options->traffic.caches_at_calls == CACHES_COLD)
+		error = switch_log_create(pid, &calls->switches);
+	else if (!error)
+		error = call_watch_create(pid, kernels, run->options->no_children, &calls->watch)
+				?: entry_stop_prepare(pid);
 	if (!error)
-		return watch;
-	call_watch_destroy(watch);
+		return;
+	call_watch_destroy(calls->watch);
+	calls->watch = NULL;
 	say_why(profile, error);
-	return NULL;
 }
+
+/* ---- cold caches ---- */
+
+static bool is_flushing(const void *context, uint32_t pid, uint64_t address, bool in_kernel)
+{
+	return cache_flush_has(context, pid, address, in_kernel);
+}
+
+/* Where the machine's caches cannot be flushed times are those of caches as they are. */
+void run_calls_flush(struct run_calls *calls, const struct run *run, pid_t pid,
+		     struct sampler *sampler)
+{
+	struct rf_error *error = NULL;
+	if (run->options->traffic.caches_at_calls != CACHES_COLD)
+		return;
+	if (run->sampler_ops != &sampler_perf)
+		error = rf_error_create(RF_EUNAVAILABLE, NULL, "that needs the sampler perf");
+	else if (run->span && span_is_by_function(run->span))
+		error = rf_error_create(RF_EUNAVAILABLE, NULL, "not with --start-at and --stop-at");
+	else
+		error = cache_flush_start(pid, run->options->traffic.kernels, &calls->flush);
+	if (error)
+		profile_set_fact(sampler->profile, "flush_why", "%s", error->message);
+	rf_error_destroy(error);
+	sampler->is_ours = calls->flush ? is_flushing : NULL;
+	sampler->ours_context = calls->flush;
+}
+
+/* With the times of the calls that they were flushed for. */
+static struct rf_error *note_flushing(struct profile *profile, const struct cache_flush *flush,
+				      struct switch_log *switches)
+{
+	const struct cache_flush_sums *sums = cache_flush_get_sums(flush);
+	profile_set_fact(profile, "flush_calls", "%" PRIu64, sums->calls);
+	profile_set_fact(profile, "flush_s", "%.6f", (double)sums->ns * 1e-9);
+	if (sums->failed)
+		profile_set_fact(profile, "flush_failed", "%" PRIu64, sums->failed);
+	if (sums->missing[0])
+		profile_set_fact(profile, "flush_missing", "%s", sums->missing);
+	if (sums->why[0])
+		profile_set_fact(profile, "flush_why", "%s", sums->why);
+	return switches && sums->calls
+		       ? stopped_calls_save(cache_flush_calls(flush), switches, profile)
+		       : NULL;
+}
+
+/* ---- begin and end ---- */
 
 struct at_entry {
 	struct call_watch *watch;
@@ -62,19 +116,26 @@ static struct rf_error *begin(void *context, pid_t pid)
 	return NULL;
 }
 
-void run_calls_begin(struct call_watch *watch, pid_t pid, struct profile *profile)
+void run_calls_begin(struct run_calls *calls, pid_t pid, struct profile *profile)
 {
-	struct at_entry at = {watch, profile};
-	rf_error_destroy(entry_stop_wait(pid, begin, &at));
+	struct at_entry at = {calls->watch, profile};
+	if (calls->watch)
+		rf_error_destroy(entry_stop_wait(pid, begin, &at));
 }
 
-struct rf_error *run_calls_finish(struct call_watch *watch, struct profile *profile)
+struct rf_error *run_calls_finish(struct run_calls *calls, struct profile *profile)
 {
-	if (!watch)
-		return NULL;
-	struct rf_error *error = call_watch_finish(watch, profile);
-	call_watch_destroy(watch);
-	return error;
+	if (calls->watch)
+		return call_watch_finish(calls->watch, profile);
+	return calls->flush ? note_flushing(profile, calls->flush, calls->switches) : NULL;
+}
+
+void run_calls_deinit(struct run_calls *calls, struct sampler *sampler)
+{
+	sampler->is_ours = NULL;
+	call_watch_destroy(calls->watch);
+	cache_flush_destroy(calls->flush);
+	switch_log_destroy(calls->switches);
 }
 
 void run_calls_settle(struct profile *profile)

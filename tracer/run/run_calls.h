@@ -1,19 +1,35 @@
-/* Calls of kernels in the timed run: when they are timed one by one, and why they are not. */
+/* Calls of kernels in the timed run: they are timed one by one, and with --caches=cold the
+ * machine's caches are flushed where they begin.  Where that cannot be, facts of the profile say
+ * why. */
 #pragma once
 
 #include "tracer/run/run_state.h"
 
 #include <sys/types.h>
 
+struct cache_flush;
 struct call_watch;
+struct switch_log;
 
-/* Before the program is released and before the sampler starts.  NULL: no calls are timed, which
- * the profile's facts explain where kernels were asked for. */
-struct call_watch *run_calls_prepare(const struct run *run, pid_t pid, struct profile *profile);
-/* Behind the release: the program's first process goes to its entry point, where it is stopped for
- * a moment, and on. */
-void run_calls_begin(struct call_watch *watch, pid_t pid, struct profile *profile);
-/* The program has ended; NULL is allowed. */
-struct rf_error *run_calls_finish(struct call_watch *watch, struct profile *profile);
+struct run_calls {
+	struct call_watch *watch;    /* or NULL */
+	struct cache_flush *flush;   /* or NULL */
+	struct switch_log *switches; /* with `flush`; or NULL */
+};
+
+/* Before the program is released and before the sampler starts. */
+void run_calls_prepare(struct run_calls *calls, const struct run *run, pid_t pid,
+		       struct profile *profile);
+/* The same, behind the sampler's start. */
+void run_calls_flush(struct run_calls *calls, const struct run *run, pid_t pid,
+		     struct sampler *sampler);
+/* Behind the release: the program goes to its entry point, where it is stopped for a moment, and
+ * on.
+ */
+void run_calls_begin(struct run_calls *calls, pid_t pid, struct profile *profile);
+/* The program has ended.  Fails only when memory is short. */
+struct rf_error *run_calls_finish(struct run_calls *calls, struct profile *profile);
+/* All has been played of what the sampler has. */
+void run_calls_deinit(struct run_calls *calls, struct sampler *sampler);
 /* Behind all runs: times of kernels that were not counted are of no use. */
 void run_calls_settle(struct profile *profile);

@@ -285,58 +285,18 @@ static struct rf_error *prepare_span(struct run *run, pid_t pid, struct sampler 
 	return entry_stop_prepare(pid);
 }
 
-/* ---- cold caches ---- */
-
-static bool is_flushing(const void *context, uint32_t pid, uint64_t address, bool in_kernel)
-{
-	return cache_flush_has(context, pid, address, in_kernel);
-}
-
-/* Where the machine's caches cannot be flushed times are those of caches as they are. */
-static struct cache_flush *start_flushing(struct run *run, pid_t pid, struct sampler *sampler)
-{
-	struct cache_flush *flush = NULL;
-	struct rf_error *error = NULL;
-	if (run->options->traffic.caches_at_calls != CACHES_COLD)
-		return NULL;
-	if (run->sampler_ops != &sampler_perf)
-		error = rf_error_create(RF_EUNAVAILABLE, NULL, "that needs the sampler perf");
-	else if (watches_functions(run))
-		error = rf_error_create(RF_EUNAVAILABLE, NULL, "not with --start-at and --stop-at");
-	else
-		error = cache_flush_start(pid, run->options->traffic.kernels, &flush);
-	if (error)
-		profile_set_fact(sampler->profile, "flush_why", "%s", error->message);
-	rf_error_destroy(error);
-	sampler->is_ours = flush ? is_flushing : NULL;
-	sampler->ours_context = flush;
-	return flush;
-}
-
-static void note_flushing(struct profile *profile, const struct cache_flush *flush)
-{
-	const struct cache_flush_sums *sums = cache_flush_get_sums(flush);
-	profile_set_fact(profile, "flush_calls", "%" PRIu64, sums->calls);
-	profile_set_fact(profile, "flush_s", "%.6f", (double)sums->ns * 1e-9);
-	if (sums->failed)
-		profile_set_fact(profile, "flush_failed", "%" PRIu64, sums->failed);
-	if (sums->missing[0])
-		profile_set_fact(profile, "flush_missing", "%s", sums->missing);
-	if (sums->why[0])
-		profile_set_fact(profile, "flush_why", "%s", sums->why);
-}
+/* ---- the timed run itself ---- */
 
 /* The program runs from now on. */
 static struct rf_error *release(struct run *run, struct launch *launch, struct sampler *sampler,
-				struct call_watch *calls)
+				struct run_calls *calls)
 {
 	struct span_start start = {run->span, sampler};
 	sampler->release_ns = clock_now_ns();
 	if (run->span)
 		span_released(run->span, sampler->release_ns);
 	launch_release(launch);
-	if (calls)
-		run_calls_begin(calls, launch->pid, sampler->profile);
+	run_calls_begin(calls, launch->pid, sampler->profile);
 	return watches_functions(run) ? entry_stop_wait(launch->pid, watch_functions, &start)
 				      : NULL;
 }
@@ -367,30 +327,28 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 	struct rusage usage = {0};
 	struct run_snapshots snapshots;
 	run_snapshots_start(&snapshots, run, timed->profile, sampler);
-	struct call_watch *calls = run_calls_prepare(run, launch->pid, timed->profile);
+	struct run_calls calls;
+	run_calls_prepare(&calls, run, launch->pid, timed->profile);
 	struct rf_error *error = prepare_span(run, launch->pid, sampler)
 					 ?: run->sampler_ops->start(sampler, launch->pid);
 	if (error) {
-		rf_error_destroy(run_calls_finish(calls, timed->profile));
+		run_calls_deinit(&calls, sampler);
 		return error;
 	}
 	usage_at_start(launch->pid, &sampler->usage);
-	struct cache_flush *flush = start_flushing(run, launch->pid, sampler);
-	struct rf_error *refusal = release(run, launch, sampler, calls);
-	cache_flush_wait(flush);
+	run_calls_flush(&calls, run, launch->pid, sampler);
+	struct rf_error *refusal = release(run, launch, sampler, &calls);
+	cache_flush_wait(calls.flush);
 	wait_for_end(launch->pid, &timed->row.exit_status, &usage, sampler);
 	timed->has_ended = !refusal;
 	sampler->end_ns = clock_now_ns();
 	run->calls = sampler->usage.calls;
 	pmu_run_stop(counters);
-	struct rf_error *calls_error = run_calls_finish(calls, timed->profile);
+	struct rf_error *calls_error = run_calls_finish(&calls, timed->profile);
 	error = run->sampler_ops->finish(sampler);
 	run_snapshots_end(&snapshots);
 	breakpoints_stop(sampler->breakpoints);
-	if (flush)
-		note_flushing(timed->profile, flush);
-	sampler->is_ours = NULL;
-	cache_flush_destroy(flush);
+	run_calls_deinit(&calls, sampler);
 	if (error)
 		rf_error_destroy(calls_error);
 	else

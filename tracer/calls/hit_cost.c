@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "statistics/summary.h"
 #include "tracer/calls/call_event.h"
+#include "tracer/calls/call_probe.h"
 #include "tracer/perf/perf_ring.h"
 
 #include <stdint.h>
@@ -13,10 +14,6 @@
 
 enum { PAIRS = 51, RING_PAGES = 4, LINE = 64 };
 #define WALKED ((size_t)1 << 20) /* bytes: about a core's caches */
-
-/* call_probe.S */
-void call_probe(uint64_t lines, const void *from);
-extern const uint8_t call_probe_return[];
 
 struct probe {
 	int entry, back;

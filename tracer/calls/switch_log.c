@@ -181,3 +181,19 @@ void switch_log_destroy(struct switch_log *log)
 		close(log->stop);
 	free(log);
 }
+
+/* How many are of threads before that one, or of that one at that time or before. */
+static size_t n_until(const struct switch_record *records, size_t n, uint32_t tid, uint64_t time)
+{
+	return rf_search(
+		n, i, records[i].tid < tid || (records[i].tid == tid && records[i].time <= time));
+}
+
+uint64_t switch_log_between(const struct switch_record *records, size_t n, uint32_t tid,
+			    uint64_t from, uint64_t until)
+{
+	const size_t in = n_until(records, n, tid, from), end = n_until(records, n, tid, until);
+	if (in >= end || records[in].is_out || !records[end - 1].is_out)
+		return 0;
+	return records[end - 1].time - records[in].time;
+}

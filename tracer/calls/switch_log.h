@@ -24,3 +24,9 @@ struct rf_error *switch_log_create(pid_t pid, struct switch_log **out);
 const struct switch_record *switch_log_finish(struct switch_log *log, size_t *n);
 /* NULL is allowed. */
 void switch_log_destroy(struct switch_log *log);
+
+/* From the first switch to a thread behind `from` to the last one from it up to `until`, ns; 0:
+ * there are none, or one of them is missing.  `records`: n of them, in the order of threads and of
+ * their times. */
+uint64_t switch_log_between(const struct switch_record *records, size_t n, uint32_t tid,
+			    uint64_t from, uint64_t until);

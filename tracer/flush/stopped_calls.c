@@ -3,7 +3,6 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/search.h"
 #include "statistics/summary.h"
 #include "tracer/calls/call_sums.h"
 
@@ -39,19 +38,10 @@ void stopped_calls_end(struct stopped_calls *calls, size_t number)
 		calls->items[number].stop = clock_now_ns();
 }
 
-uint64_t stopped_call_ns(const struct stopped_call *call, const struct switch_record *records,
-			 size_t n)
+static uint64_t ns_of(const struct stopped_call *call, const struct switch_record *records,
+		      size_t n)
 {
-	/* the first switch to it behind `go`, and the last one from it before `stop` */
-	size_t in = rf_search(n, i,
-			      records[i].tid < call->tid ||
-				      (records[i].tid == call->tid && records[i].time <= call->go));
-	size_t out = rf_search(n, i,
-			       records[i].tid < call->tid || (records[i].tid == call->tid &&
-							      records[i].time <= call->stop));
-	if (in >= out || !out || records[in].is_out || !records[out - 1].is_out)
-		return 0;
-	return records[out - 1].time - records[in].time;
+	return call->stop ? switch_log_between(records, n, call->tid, call->go, call->stop) : 0;
 }
 
 /* Of what lies between the switches of a thread that does nothing, the median. */
@@ -62,9 +52,8 @@ static double cost_of_stops(const struct stopped_calls *calls, const struct swit
 	size_t n = 0;
 	for (size_t i = 0; i < calls->n && n < sizeof(costs) / sizeof(*costs); i++) {
 		const struct stopped_call *call = &calls->items[i];
-		const uint64_t ns = call->kernel == STOPPED_NOTHING && call->stop
-					    ? stopped_call_ns(call, records, n_records)
-					    : 0;
+		const uint64_t ns =
+			call->kernel == STOPPED_NOTHING ? ns_of(call, records, n_records) : 0;
 		if (ns)
 			costs[n++] = (double)ns;
 	}
@@ -100,7 +89,7 @@ static bool gather(const struct stopped_calls *calls, const struct switch_record
 		if (call->kernel == STOPPED_NOTHING)
 			continue;
 		const uint32_t kernel = number_of(gathered, call->kernel);
-		const uint64_t ns = call->stop ? stopped_call_ns(call, records, n) : 0;
+		const uint64_t ns = ns_of(call, records, n);
 		if (kernel == MOST_TIMED_KERNELS)
 			continue;
 		gathered->started.n[kernel]++;

@@ -41,10 +41,6 @@ size_t stopped_calls_add(struct stopped_calls *calls, pid_t tid, uint32_t kernel
  * no processor any more. */
 void stopped_calls_end(struct stopped_calls *calls, size_t number);
 
-/* How long a call took from switch to switch, ns; 0: records are missing.  `records`: as
- * switch_log_finish gives them. */
-uint64_t stopped_call_ns(const struct stopped_call *call, const struct switch_record *records,
-			 size_t n);
 /* Times of all calls get into the profile (tracer/calls/call_sums.h).  Fails only when memory is
  * short. */
 struct rf_error *stopped_calls_save(const struct stopped_calls *calls, struct switch_log *log,

@@ -8,32 +8,12 @@
 #include "tracer/span/entry_stop.h"
 
 #include <inttypes.h>
-#include <sys/stat.h>
 
 static void say_why(struct profile *profile, struct rf_error *error)
 {
 	if (error)
 		profile_set_fact(profile, "call_times_why", "%s", error->message);
 	rf_error_destroy(error);
-}
-
-/* A program that gets rights by its file does not get them while it is traced. */
-static bool gets_rights(const char *path)
-{
-	struct stat status;
-	return stat(path, &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID));
-}
-
-static struct rf_error *check(const struct run *run)
-{
-	const char *why = NULL;
-	if (run->sampler_ops != &sampler_perf)
-		why = "that needs the sampler perf";
-	else if (run->span)
-		why = "not with a part of the run";
-	else if (gets_rights(run->path))
-		why = "the program's file gives it rights";
-	return why ? rf_error_create(RF_EUNAVAILABLE, NULL, "%s", why) : NULL;
 }
 
 void run_calls_prepare(struct run_calls *calls, const struct run *run, pid_t pid,
@@ -43,7 +23,10 @@ void run_calls_prepare(struct run_calls *calls, const struct run *run, pid_t pid
 	*calls = (struct run_calls){0};
 	if (!kernels)
 		return;
-	struct rf_error *error = check(run);
+	struct rf_error *error =
+		run->sampler_ops == &sampler_perf
+			? NULL
+			: rf_error_create(RF_EUNAVAILABLE, NULL, "that needs the sampler perf");
 	if (!error && run->options->traffic.caches_at_calls == CACHES_COLD)
 		error = switch_log_create(pid, &calls->switches);
 	else if (!error)

@@ -1,0 +1,122 @@
+"""--kernel: calls that are timed one by one in the timed run (docs/kernels.md, "Time")."""
+
+import json
+import os
+import re
+
+import pytest
+
+from harness import named, text
+from test_errors import as_nobody
+
+COUNTED = ("--work=count", "--traffic=none")
+TURNS = "250000"  # some 0.4 to 1 ms a call
+OWN = re.compile(rb"calls (\d+) sum ([0-9.]+) median ([0-9.]+)")
+
+
+def timed(t, how, calls, turns, *more, kernel="kernel_time", options=COUNTED, **others):
+    """The kernel's row, what the program measured itself of its calls under rfprof, and the report."""
+    program = t.program("call_times.c", ("-O2",), ("-pthread",))
+    result = t.profile([program, how, str(calls), turns, *more], f"--kernel={kernel}", *options, **others)
+    own = [(int(n), float(total), float(median)) for n, total, median in OWN.findall(result.stderr)]
+    return result.json["kernels"][0], own, result
+
+
+def said(t):
+    report = t.run([t.rfprof_path, "report", "-v", os.path.join(t.directory, "profiled.rfp")]).stdout.decode()
+    return " ".join(report.split())
+
+
+def need_times(t):
+    """Skips where breakpoints cannot be had."""
+    timed(t, "calls", 3, "2500000")
+    found = re.search(r"not timed one by one, and times of kernels are sums of samples: ([^.]*)", said(t))
+    if found:
+        pytest.skip(found.group(1))
+
+
+def is_ordered(times):
+    keys = ("min_s", "q1_s", "median_s", "q3_s", "max_s")
+    values = [times[key] for key in keys]
+    return values == sorted(values) and values[0] <= times["mean_s"] <= values[-1]
+
+
+@pytest.mark.parametrize("how, calls, turns, more, n", named({
+    "long": ("calls", 20, "12000000", (), 20),  # 20 ms and more each
+    "threads": ("threads", 10, "12000000", ("3",), 30),
+    "recursion": ("nested", 6, "4000000", (), 6),
+    "fork": ("fork", 10, "12000000", (), 20)}))
+def test_all_calls(t, how, calls, turns, more, n):
+    """Long calls are all timed, each of them within what the program measures around it."""
+    need_times(t)
+    row, own, _ = timed(t, how, calls, turns, *more)
+    times = row["call_times"]
+    assert (row["calls"], row["time_source"], times["calls"], times["all"]) == (n, "calls", n, True), row
+    assert is_ordered(times), times
+    assert abs(row["time_s"] - times["mean_s"] * n) < 1e-6 * row["time_s"] + 1e-6
+    if how != "fork":  # what the program measures has the breakpoints in it, and its own calls of the clock
+        (measured, total, _), = own
+        assert measured == n and row["time_s"] <= total * 1.0001, f"{row}, own {own}"
+        assert times["median_s"] > 0 and times["cost_s"] > 0
+
+
+def test_short_calls(t):
+    """A part of them is timed, and what that costs is bounded: the program's own median has no breakpoints in it."""
+    need_times(t)
+    row, own, _ = timed(t, "calls", 4000, TURNS)
+    times = row["call_times"]
+    assert row["calls"] == 4000 and times is not None, row
+    assert is_ordered(times) and 30 <= times["calls"] <= 4000, times
+    (n, total, median), = own
+    assert n == 4000 and 0.5 * median < times["median_s"] < 2 * median, f"{times}, own {own}"
+
+
+def test_very_short_calls(t):
+    """They are not slowed down, and their time is that of samples."""
+    row, own, _ = timed(t, "calls", 400000, "1000")
+    assert row["calls"] == 400000 and row["time_source"] == "samples", row
+    assert row["call_times"] is None
+
+
+@pytest.mark.parametrize("how, calls, more, kernel", named({
+    "longjmp": ("left", 40, (), "kernel_time"), "tail_call": ("tail", 40, (), "kernel_tail"),
+    "threads_that_end": ("exit", 3, ("4",), "kernel_time"), "exec": ("exec", 20, (), "kernel_time")}))
+def test_calls_without_a_return(t, how, calls, more, kernel):
+    """A call without its match is none: where there are many, samples give the time."""
+    native = t.run([t.program("call_times.c", ("-O2",), ("-pthread",)), how, str(calls), TURNS, *more])
+    row, own, result = timed(t, how, calls, TURNS, *more, kernel=kernel)
+    assert result.status == native.status == 0
+    assert row["time_source"] in ("samples", None), row
+    if how == "exec":
+        assert row["calls"] == 2 * calls
+
+
+def test_why_not(t):
+    """The report says of which kernels calls are not timed, and why."""
+    need_times(t)
+    timed(t, "tail", 40, "2500000", kernel="kernel_tail,kernel_time")
+    assert "kernel_tail (of the last: it is left by jumps to other functions alone)" in said(t), said(t)
+    timed(t, "calls", 5, "2500000", kernel="nothing_of_that_name")
+    assert "sums of samples: it is in no file that the program starts with" in said(t), said(t)
+
+
+def test_plain_user(t):
+    """It needs no rights but that to look at one's own processes."""
+    need_times(t)
+    program = t.program("call_times.c", ("-O2",), ("-pthread",))
+    done = t.run([*as_nobody(t, t.work), t.rfprof_path, "-q", "--no-save", "--keep-roofs", *COUNTED, "--kernel=kernel_time",
+                  "--json=report.json", program, "calls", "10", "12000000"], env={"HOME": t.work, "XDG_CACHE_HOME": t.work})
+    assert done.status == 0, str(done)
+    (row,) = json.loads(text(os.path.join(t.work, "report.json")))["kernels"]
+    assert (row["time_source"], row["call_times"]["calls"]) == ("calls", 10), row
+
+
+def test_cold(t):
+    """Calls into flushed caches, from the end of the flush to their return."""
+    row, own, result = timed(t, "calls", 20, "2500000", options=("--caches=cold", "--cache-sample=8"))
+    if result.json["run"]["traffic"]["not_flushed"]:
+        pytest.skip(result.json["run"]["traffic"]["not_flushed"])
+    times = row["call_times"]
+    assert (row["time_source"], times["calls"], times["all"]) == ("calls", 20, True), row
+    (n, total, median), = own
+    assert is_ordered(times) and n == 20 and row["time_s"] < total, f"{row}, own {own}"

@@ -426,11 +426,10 @@ struct profile_kernel_time {
 	double cost_s; /* of the breakpoints, taken off from each of them */
 };
 
-/* Times of single calls, some of them where there are many; `weight`: how many each stands for. */
+/* Times of single calls: of all that were timed, or a thousand that stand for equally many each. */
 struct profile_kernel_call_time {
 	uint32_t kernel;
 	uint64_t time_ns;
-	double weight;
 };
 
 /* Time or code that could not be counted, and why. */

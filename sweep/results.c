@@ -58,6 +58,44 @@ static struct rf_error *take(const struct sweep *sweep, struct store *store, siz
 	return error;
 }
 
+/* ---- calls that were timed one by one ---- */
+
+struct call_figures {
+	double *times;
+	size_t n, cap;
+	size_t repeats, last; /* that have some, and the last of them, plus 1 */
+	bool memory_short;
+};
+
+static void take_call(void *context, size_t repeat, double time_s)
+{
+	struct call_figures *figures = context;
+	figures->repeats += figures->last != repeat + 1;
+	figures->last = repeat + 1;
+	if (!rf_array_push(figures->times, figures->n, figures->cap, time_s))
+		figures->memory_short = true;
+}
+
+/* Where all repeats have times of calls, these in place of the means of each repeat. */
+static struct rf_error *take_calls(const struct sweep *sweep, struct store *store, size_t point,
+				   const char *kernel, struct sweep_result *out)
+{
+	struct call_figures figures = {0};
+	int64_t id;
+	struct rf_error *error = row_of(sweep, store, point, &id);
+	if (!error && store && id > 0)
+		error = store_calls(store, id, kernel, take_call, &figures);
+	if (!error && figures.memory_short)
+		error = rf_error_no_memory();
+	if (!error && figures.n && figures.repeats == out->repeats) {
+		out->times_calls = figures.n;
+		out->of[SWEEP_TIME].n = figures.n;
+		out->of[SWEEP_TIME].per_call = rf_summary(figures.times, figures.n);
+	}
+	free(figures.times);
+	return error;
+}
+
 struct rf_error *sweep_result(const struct sweep *sweep, struct store *store, size_t point,
 			      const char *kernel, struct sweep_result *out)
 {
@@ -72,7 +110,7 @@ struct rf_error *sweep_result(const struct sweep *sweep, struct store *store, si
 			out->of[q].per_call = rf_summary(figures.of[q], figures.n[q]);
 		free(figures.of[q]);
 	}
-	return error;
+	return error ?: take_calls(sweep, store, point, kernel, out);
 }
 
 struct rf_error *sweep_times(const struct sweep *sweep, struct store *store, size_t point,

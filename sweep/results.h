@@ -18,7 +18,9 @@ enum sweep_quantity {
 };
 struct sweep_result {
 	size_t repeats;
-	double calls; /* in the mean */
+	double calls;       /* in the mean */
+	size_t times_calls; /* times are those of so many calls; 0: of repeats, in the mean of calls
+			     */
 	struct {
 		size_t n; /* 0: it is not known */
 		struct summary per_call;
@@ -28,7 +30,7 @@ struct sweep_result {
 /* The results of a point for a kernel. */
 struct rf_error *sweep_result(const struct sweep *sweep, struct store *store, size_t point,
 			      const char *kernel, struct sweep_result *out);
-/* The times of its repeats, by call; *times is to be freed. */
+/* The times of its repeats, by call in their mean; *times is to be freed. */
 struct rf_error *sweep_times(const struct sweep *sweep, struct store *store, size_t point,
 			     const char *kernel, double **times, size_t *n);
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 0x72667077 /* "rfpw" */
-#define VERSION 2
+#define VERSION 3
 #define WAIT_MS 10000 /* for another rfprof that writes there */
 
 static const char tables[] =
@@ -21,6 +21,9 @@ static const char tables[] =
 	"flop INTEGER NOT NULL, load_bytes INTEGER NOT NULL, store_bytes INTEGER NOT NULL, "
 	"instructions INTEGER NOT NULL, mem_read_bytes REAL, mem_write_bytes REAL, time_s REAL, "
 	"UNIQUE (point_id, number, kernel)) STRICT;"
+	"CREATE TABLE calls (point_id INTEGER NOT NULL REFERENCES points (id), number INTEGER NOT "
+	"NULL, kernel TEXT NOT NULL, time_s REAL NOT NULL) STRICT;"
+	"CREATE INDEX calls_of_point ON calls (point_id, kernel);"
 	"CREATE TABLE metrics (point_id INTEGER NOT NULL REFERENCES points (id), kernel TEXT NOT "
 	"NULL, name TEXT NOT NULL, value REAL NOT NULL, UNIQUE (point_id, kernel, name)) STRICT;"
 	"CREATE TABLE sweep (id INTEGER PRIMARY KEY CHECK (id = 1), words BLOB NOT NULL, kernels "
@@ -189,6 +192,28 @@ struct rf_error *store_repeats(struct store *store, int64_t point, const char *k
 	return error;
 }
 
+struct rf_error *store_calls(struct store *store, int64_t point, const char *kernel,
+			     void (*each)(void *context, size_t repeat, double time_s),
+			     void *context)
+{
+	sqlite3_stmt *statement = NULL;
+	int status = sqlite3_prepare_v2(store->db,
+					"SELECT number, time_s FROM calls WHERE point_id = ? AND "
+					"kernel = ? ORDER BY number",
+					-1, &statement, NULL);
+	if (status == SQLITE_OK) {
+		sqlite3_bind_int64(statement, 1, point);
+		sqlite3_bind_text(statement, 2, kernel, -1, SQLITE_STATIC);
+	}
+	while (status == SQLITE_OK && (status = sqlite3_step(statement)) == SQLITE_ROW) {
+		each(context, (size_t)amount(statement, 0), sqlite3_column_double(statement, 1));
+		status = SQLITE_OK;
+	}
+	struct rf_error *error = status == SQLITE_DONE ? NULL : store_failed(store);
+	sqlite3_finalize(statement);
+	return error;
+}
+
 struct rf_error *store_count(struct store *store, int64_t point, size_t *n)
 {
 	char sql[120];
@@ -311,6 +336,25 @@ static struct rf_error *insert_repeat(struct store *store, int64_t point, size_t
 	return error;
 }
 
+static struct rf_error *insert_calls(struct store *store, int64_t point, size_t number,
+				     const struct call_time *calls, size_t n)
+{
+	sqlite3_stmt *statement = NULL;
+	int status = sqlite3_prepare_v2(store->db, "INSERT INTO calls VALUES (?, ?, ?, ?)", -1,
+					&statement, NULL);
+	for (size_t i = 0; status == SQLITE_OK && i < n; i++) {
+		sqlite3_bind_int64(statement, 1, point);
+		sqlite3_bind_int64(statement, 2, (int64_t)number);
+		sqlite3_bind_text(statement, 3, calls[i].kernel, -1, SQLITE_STATIC);
+		sqlite3_bind_double(statement, 4, calls[i].time_s);
+		status = sqlite3_step(statement) == SQLITE_DONE ? sqlite3_reset(statement)
+								: SQLITE_ERROR;
+	}
+	struct rf_error *error = status == SQLITE_OK ? NULL : store_failed(store);
+	sqlite3_finalize(statement);
+	return error;
+}
+
 static struct rf_error *make_point(struct store *store, const char *identity, int64_t *point)
 {
 	sqlite3_stmt *statement = NULL;
@@ -334,6 +378,7 @@ struct rf_error *store_add(struct store *store, const char *identity, const stru
 		return error;
 	error = make_point(store, identity, &point) ?: store_count(store, point, &number)
 			?: insert_repeat(store, point, number, add->kernels, add->n_kernels)
+			?: insert_calls(store, point, number, add->calls, add->n_calls)
 			?: insert_metrics(store, point, add->metrics, add->n_metrics)
 			?: insert_files(store, point, add->files, add->n_files)
 			?: store_execute(store, "COMMIT");
@@ -345,7 +390,8 @@ struct rf_error *store_add(struct store *store, const char *identity, const stru
 /* Its number may be given to another point later, so nothing may have it any more. */
 struct rf_error *store_forget(struct store *store, int64_t point)
 {
-	static const char *const tables_of[] = {"repeats", "metrics", "files", "sweep_points"};
+	static const char *const tables_of[] = {"repeats", "calls", "metrics", "files",
+						"sweep_points"};
 	char sql[100];
 	struct rf_error *error = store_execute(store, "BEGIN IMMEDIATE");
 	for (size_t i = 0; !error && i < sizeof(tables_of) / sizeof(*tables_of); i++) {

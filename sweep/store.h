@@ -19,6 +19,12 @@ struct repeat {
 	double time_s;              /* NAN: not sampled */
 };
 
+/* A call of a kernel, timed in a repeat. */
+struct call_time {
+	char *kernel;
+	double time_s;
+};
+
 /* What the traced repeat of a point has found of a kernel beside that, of all its calls. */
 struct metric {
 	char *kernel, *name; /* sweep/metrics.c has the names */
@@ -45,6 +51,11 @@ struct rf_error *store_files(struct store *store, int64_t point,
 struct rf_error *store_repeats(struct store *store, int64_t point, const char *kernel,
 			       void (*each)(void *context, const struct repeat *repeat),
 			       void *context);
+/* Calls `each` with the times of a kernel's calls that were timed one by one, in the order of their
+ * repeats. */
+struct rf_error *store_calls(struct store *store, int64_t point, const char *kernel,
+			     void (*each)(void *context, size_t repeat, double time_s),
+			     void *context);
 /* How many repeats a point has. */
 struct rf_error *store_count(struct store *store, int64_t point, size_t *n);
 
@@ -53,10 +64,13 @@ struct rf_error *store_metrics(struct store *store, int64_t point, const char *k
 			       void (*each)(void *context, const struct metric *metric),
 			       void *context);
 
-/* One repeat: rows of all its kernels, metrics where it was traced, and the files that it used. */
+/* One repeat: rows of all its kernels, times of their calls, metrics where it was traced, and the
+ * files that it used. */
 struct addition {
 	const struct repeat *kernels;
 	size_t n_kernels;
+	const struct call_time *calls;
+	size_t n_calls;
 	const struct metric *metrics;
 	size_t n_metrics;
 	const struct used_file *files;

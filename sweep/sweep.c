@@ -194,8 +194,25 @@ static struct repeat row_of(const struct profile *profile, const struct profile_
 		.instructions = sum->instructions,
 		.mem_read = sum->traced ? sum->mem_read : NAN,
 		.mem_write = sum->traced ? sum->mem_write : NAN,
-		.time_s = sum->samples ? (double)sum->calls_ns * 1e-9 : NAN,
+		.time_s = sum->samples || sum->by_call ? (double)sum->calls_ns * 1e-9 : NAN,
 	};
+}
+
+/* The calls of kernels whose time comes from them; NULL: no memory. */
+static struct call_time *calls_of(const struct profile *profile, size_t *n)
+{
+	struct call_time *calls = calloc(profile->n_kernel_call_times + 1, sizeof(*calls));
+	*n = 0;
+	for (size_t i = 0; calls && i < profile->n_kernel_call_times; i++) {
+		const struct profile_kernel_call_time *call = &profile->kernel_call_times[i];
+		for (size_t k = 0; k < profile->n_kernel_sums; k++)
+			if (profile->kernel_sums[k].kernel == call->kernel &&
+			    profile->kernel_sums[k].by_call)
+				calls[(*n)++] =
+					(struct call_time){profile->kernels[call->kernel].name,
+							   (double)call->time_ns * 1e-9};
+	}
+	return calls;
 }
 
 static struct rf_error *keep(const struct sweep_point *point, struct store *store,
@@ -203,18 +220,21 @@ static struct rf_error *keep(const struct sweep_point *point, struct store *stor
 {
 	struct used_file *files = NULL;
 	struct metric *metrics = NULL;
-	size_t n_files = 0, n_metrics = 0, n = profile->n_kernel_sums;
+	size_t n_files = 0, n_metrics = 0, n_calls, n = profile->n_kernel_sums;
 	struct repeat *rows = calloc(n + 1, sizeof(*rows));
-	struct rf_error *error = rows ? identity_files(profile, point->command, &files, &n_files)
-				      : rf_error_no_memory();
+	struct call_time *calls = calls_of(profile, &n_calls);
+	struct rf_error *error = rows && calls
+					 ? identity_files(profile, point->command, &files, &n_files)
+					 : rf_error_no_memory();
 	for (size_t i = 0; !error && i < n; i++)
 		rows[i] = row_of(profile, &profile->kernel_sums[i]);
 	if (!error && traced)
 		error = metrics_of(profile, &metrics, &n_metrics);
-	const struct addition add = {rows, n, metrics, n_metrics, files, n_files};
+	const struct addition add = {rows, n, calls, n_calls, metrics, n_metrics, files, n_files};
 	error = error ?: store_add(store, point->identity, &add);
 	identity_free_files(files, n_files);
 	free(metrics);
+	free(calls);
 	free(rows);
 	return error;
 }
@@ -260,16 +280,21 @@ static struct rf_error *measure_point(struct sweep *sweep, struct store *store, 
 
 /* ---- which is next ---- */
 
-/* How unsure the median time of a point is, relative: the distance of its quartiles over the root
- * of the number of repeats. */
+/* How unsure the median time of a point is, relative: the distance of its runs' quartiles over the
+ * root of the number of runs. */
 static double unsureness(const struct sweep *sweep, struct store *store, size_t i)
 {
-	struct sweep_result result;
-	struct rf_error *error = sweep_result(sweep, store, i, sweep->kernels[0], &result);
-	const size_t n = error ? 0 : result.of[SWEEP_TIME].n;
-	const struct summary *time = &result.of[SWEEP_TIME].per_call;
+	double *times, unsure = 0;
+	size_t n;
+	struct rf_error *error = sweep_times(sweep, store, i, sweep->kernels[0], &times, &n);
+	if (!error && n) {
+		const struct summary time = rf_summary(times, n);
+		if (time.median > 0)
+			unsure = (time.q3 - time.q1) / time.median / sqrt((double)n);
+	}
+	free(times);
 	rf_error_destroy(error);
-	return n && time->median > 0 ? (time->q3 - time->q1) / time->median / sqrt((double)n) : 0;
+	return unsure;
 }
 
 #define NO_POINT SIZE_MAX

@@ -150,6 +150,7 @@ static void put_json_point(struct json_writer *out, const struct sweep *sweep, s
 	put_end(out);
 	put_text(out, "kernel", kernel);
 	put_count(out, "repeats", result->repeats);
+	put_count(out, "times_calls", result->times_calls);
 	put_real(out, "calls", result->repeats ? result->calls : NAN);
 	for (int q = 0; q < N_SWEEP_QUANTITIES; q++)
 		put_quantity(out, keys[q], result, (enum sweep_quantity)q);

@@ -88,16 +88,20 @@ static double halfwidth_of(const struct weighted *calls, size_t n, double mean)
 		     : rf_student((unsigned)(n - 1)) * sqrt(squares / (double)(n - 1) / (double)n);
 }
 
+/* So many, or all, at equal distances of weight: each of them stands for as many calls. */
 static struct rf_error *keep_calls(const struct weighted *calls, size_t n, uint32_t kernel,
 				   struct profile *profile)
 {
 	struct rf_error *error = NULL;
 	const size_t kept = n < MOST_KEPT ? n : MOST_KEPT;
-	for (size_t i = 0; !error && i < kept; i++) {
-		const struct weighted *call = &calls[i * n / kept];
+	double all = 0, sum = 0;
+	for (size_t i = 0; i < n; i++)
+		all += calls[i].weight;
+	for (size_t i = 0, k = 0; !error && k < kept; k++) {
+		while (i + 1 < n && sum + calls[i].weight <= ((double)k + 0.5) * all / (double)kept)
+			sum += calls[i++].weight;
 		const struct profile_kernel_call_time row = {kernel,
-							     (uint64_t)llround(call->s * 1e9),
-							     call->weight};
+							     (uint64_t)llround(calls[i].s * 1e9)};
 		error = rf_array_add(profile->kernel_call_times, profile->n_kernel_call_times,
 				     profile->cap_kernel_call_times, row);
 	}

@@ -21,3 +21,8 @@ int thread_start(pthread_t *thread, void *(*run)(void *), void *context);
 
 /* Has this thread's signal handlers run on `stack`, of THREAD_SIGNAL_STACK bytes. */
 void thread_use_signal_stack(char *stack);
+
+/* Asks for short slices for this thread (Linux 6.12; any user may), so that it runs as soon as it
+ * is woken.  Where the program has all processors, it would else wait until one of the program's
+ * threads has used up its slice or makes a system call. */
+void thread_wake_promptly(void);

@@ -7,6 +7,9 @@
 #define LOOK_NS 20000000   /* while they are on all the time */
 /* The golden section: places in cycles that come evenly and in no rhythm of the program's. */
 #define GOLDEN 0.6180339887498949
+/* Of calls that are ten times as long as one hit takes (report/rows/kernel_sums.c), two of which
+ * come with each of them. */
+#define RATE_OF_SHORT (2.0 / 12)
 /* Of what was known of the rate before, in each cycle. */
 #define KEPT 0.5
 
@@ -17,6 +20,7 @@ void call_schedule_begin(struct call_schedule *schedule, double hit_ns, uint64_t
 					   .is_on = true,
 					   .purse_ns = CALL_AT_ONCE_NS,
 					   .begin = now,
+					   .cycle_ns = CALL_CYCLE_NS,
 					   .turned = now};
 }
 
@@ -31,10 +35,11 @@ static void note_rate(struct call_schedule *schedule, uint64_t now, double spent
 static void begin_cycle(struct call_schedule *schedule, uint64_t now)
 {
 	const double place = fmod(GOLDEN * ++schedule->n_cycles, 1);
+	schedule->cycle_ns = schedule->rate > RATE_OF_SHORT ? CALL_RARE_CYCLE_NS : CALL_CYCLE_NS;
 	const double cycle = (double)CALL_CYCLE_NS;
 	const double length = fmax(CALL_WINDOW_SHARE / schedule->rate * cycle, SHORTEST_NS);
 	schedule->begin = now;
-	schedule->on = now + (uint64_t)(place * (cycle - length));
+	schedule->on = now + (uint64_t)(place * ((double)schedule->cycle_ns - length));
 	schedule->off = schedule->on + (uint64_t)length;
 }
 
@@ -64,12 +69,14 @@ bool call_schedule_step(struct call_schedule *schedule, uint64_t now, uint64_t h
 		schedule->is_on = stays_whole(schedule, now, spent_ns);
 	} else if (schedule->is_on) {
 		schedule->is_on = now < schedule->off && spent_ns <= CALL_AT_ONCE_NS;
-		if (!schedule->is_on)
+		if (!schedule->is_on) {
 			note_rate(schedule, now, spent_ns);
+			schedule->off = now;
+		}
 	} else {
-		schedule->is_whole = now >= schedule->begin + CALL_CYCLE_NS &&
+		schedule->is_whole = now >= schedule->begin + schedule->cycle_ns &&
 				     schedule->rate <= CALL_WINDOW_SHARE;
-		if (now >= schedule->begin + CALL_CYCLE_NS && !schedule->is_whole)
+		if (now >= schedule->begin + schedule->cycle_ns && !schedule->is_whole)
 			begin_cycle(schedule, now);
 		schedule->is_on =
 			schedule->is_whole || (now >= schedule->on && now < schedule->off);
@@ -83,5 +90,5 @@ uint64_t call_schedule_next(const struct call_schedule *schedule, uint64_t now)
 {
 	if (schedule->is_on)
 		return schedule->is_whole ? now + LOOK_NS : schedule->off;
-	return now < schedule->on ? schedule->on : schedule->begin + CALL_CYCLE_NS;
+	return now < schedule->on ? schedule->on : schedule->begin + schedule->cycle_ns;
 }

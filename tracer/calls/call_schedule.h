@@ -12,11 +12,13 @@
 #include <stdint.h>
 
 #define CALL_CYCLE_NS UINT64_C(100000000)
+/* The same where calls are so short that nobody is told their times: they may become longer. */
+#define CALL_RARE_CYCLE_NS UINT64_C(1000000000)
 /* Of a thread's time that may go into breakpoints: where all calls are timed; and in windows. */
-#define CALL_MOST_SHARE 0.007
-#define CALL_WINDOW_SHARE 0.005
+#define CALL_MOST_SHARE 0.004
+#define CALL_WINDOW_SHARE 0.0025
 /* What may be spent at once, ns: as a run begins, and in a window of which more was expected. */
-#define CALL_AT_ONCE_NS 2000000
+#define CALL_AT_ONCE_NS 1000000
 
 struct call_schedule {
 	double hit_ns;   /* what one breakpoint costs a thread */
@@ -24,9 +26,9 @@ struct call_schedule {
 	double purse_ns; /* what may be spent yet while they are on all the time */
 	bool is_whole;   /* they are on all the time */
 	bool is_on;
-	uint64_t begin;   /* of the cycle, ns */
-	uint64_t on, off; /* moments of this cycle */
-	uint64_t turned;  /* when this window began: a cycle, where they are on all the time */
+	uint64_t begin, cycle_ns; /* the cycle, ns */
+	uint64_t on, off;         /* moments of this cycle */
+	uint64_t turned; /* when this window began: a cycle, where they are on all the time */
 	uint32_t n_cycles;
 };
 

@@ -5,7 +5,6 @@
 #include "base/search.h"
 #include "statistics/ratio.h"
 #include "statistics/student.h"
-#include "tracer/calls/call_schedule.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -32,7 +31,7 @@ static int compare_times(const void *a, const void *b)
 static double weight_of(const struct call_window *window)
 {
 	const double ns = (double)(window->end - window->begin);
-	return window->is_whole || ns <= 0 ? 1 : fmax((double)CALL_CYCLE_NS / ns, 1);
+	return window->is_whole || ns <= 0 ? 1 : fmax((double)window->cycle_ns / ns, 1);
 }
 
 /* The calls of a kernel in windows without gaps, in the order of their ends; NULL: no memory. */

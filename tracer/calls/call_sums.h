@@ -12,8 +12,9 @@
 /* Time in which calls that began were timed; one for each CALL_WINDOW. */
 struct call_window {
 	uint64_t begin, end; /* ns */
-	bool is_whole;       /* it stands for itself; else for CALL_CYCLE_NS */
-	bool is_spoilt;      /* records are missing */
+	bool is_whole;       /* it stands for itself; else for a cycle: */
+	uint64_t cycle_ns;
+	bool is_spoilt; /* records are missing */
 };
 
 struct call_sources {

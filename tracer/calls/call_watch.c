@@ -313,7 +313,9 @@ static void read_rings(struct call_watch *watch, uint64_t now)
 
 static void begin_window(struct call_watch *watch, uint64_t now)
 {
-	const struct call_window window = {.begin = now, .is_whole = watch->schedule.is_whole};
+	const struct call_window window = {.begin = now,
+					   .is_whole = watch->schedule.is_whole,
+					   .cycle_ns = watch->schedule.cycle_ns};
 	if (!rf_array_push(watch->windows, watch->n_windows, watch->cap_windows, window))
 		watch->memory_is_short = true;
 	watch->n_hits = 0;
@@ -389,6 +391,7 @@ static void *run(void *context)
 {
 	struct call_watch *watch = context;
 	struct pollfd *polls = calloc(watch->n_cpus + 1, sizeof(*polls));
+	thread_wake_promptly();
 	while (polls && !(polls[watch->n_cpus].revents & POLLIN)) {
 		wait_for_records(watch, polls);
 		const uint64_t now = clock_now_ns();

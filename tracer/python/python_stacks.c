@@ -3,16 +3,14 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "base/u64_map.h"
 #include "tracer/python/python_looks.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
-#include <linux/sched/types.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Files of a process that may have an interpreter: the executable and its library. */
@@ -23,8 +21,6 @@ enum { MAX_INTERPRETERS = 16, MAX_THREADS = 256 };
 enum { MAX_ATTEMPTS = 300 };
 /* Of all time, what looking takes at most is one part in so many. */
 enum { TIME_PART = 10 };
-/* The least that the kernel gives, in ns: longer than a look takes. */
-enum { SLICE_NS = 100000 };
 
 struct candidate {
 	uint64_t image, time;
@@ -303,25 +299,10 @@ static void look_at_process(struct python_stacks *stacks, const struct watched *
 	}
 }
 
-/* Where the program has all processors, a thread that wakes up waits until one of its threads has
- * used up its slice or makes a system call, and looks would see system calls more often than they
- * are.  A thread that asks for short slices (Linux 6.12; any user may) comes at once. */
-static void wake_promptly(void)
-{
-	struct sched_attr attributes = {.size = sizeof(attributes)};
-	if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0 ||
-	    attributes.sched_policy != SCHED_NORMAL)
-		return;
-	attributes.size = sizeof(attributes);
-	attributes.sched_flags = 0;
-	attributes.sched_runtime = SLICE_NS;
-	(void)syscall(SYS_sched_setattr, 0, &attributes, 0);
-}
-
 void python_stacks_look(struct python_stacks *stacks)
 {
 	if (!stacks->is_prompt && stacks->n_items)
-		wake_promptly();
+		thread_wake_promptly();
 	stacks->is_prompt |= stacks->n_items > 0;
 	const uint64_t begin = clock_thread_ns();
 	if (clock_now_ns() < stacks->not_before || stacks->not_permitted)

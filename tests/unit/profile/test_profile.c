@@ -20,7 +20,9 @@
 #include <unistd.h>
 
 /* What version 11 has more in the tables of 10, and 10 in those of earlier ones. */
-#define WITHOUT_VERSION_11 "ALTER TABLE traffic DROP COLUMN mem_conflict_unknown_lines; "
+#define WITHOUT_VERSION_12 "ALTER TABLE kernel_sums DROP COLUMN by_call; "
+#define WITHOUT_VERSION_11 \
+	WITHOUT_VERSION_12 "ALTER TABLE traffic DROP COLUMN mem_conflict_unknown_lines; "
 #define WITHOUT_VERSION_10 WITHOUT_VERSION_11 WITHOUT_KERNELS
 #define WITHOUT_KERNELS                            \
 	"ALTER TABLE counts DROP COLUMN kernel; "  \

@@ -25,11 +25,9 @@
 #include <unistd.h>
 
 enum { MOST_PAGES = 16 };
-#define WAKE_BYTES 12288 /* some 200 hits, 2 ms at the most that 10 us each can be */
-#define USER_CS_64 0x33  /* __USER_CS of asm/segment.h */
-#define LONGEST_CLOSE                                                                  \
-	1000 /* ms that calls which have begun in a window are waited for, at the cost \
-	      * of the hits meanwhile */
+#define WAKE_BYTES 12288          /* some 200 hits, 2 ms at the most that 10 us each can be */
+#define USER_CS_64 0x33           /* __USER_CS of asm/segment.h */
+#define CALL_MOST_WAIT_NS 5000000 /* of hits, while calls of a window are waited for */
 
 struct cpu_watch {
 	int number;
@@ -337,12 +335,12 @@ static void close_window(struct call_watch *watch, uint64_t now)
 	watch->n_hits = 0;
 }
 
-/* Calls that have begun in the window go on.  Not for long where others are slowed down meanwhile.
- */
+/* Calls that have begun in the window go on: those whose threads have lost their processor take ten
+ * times as long as others.  Not for ever where other threads are slowed down meanwhile. */
 static void wait_for_calls(struct call_watch *watch, uint64_t now)
 {
 	const double spent_ns = (double)most_hits(watch) * watch->cost.hit_ns;
-	const double limit = CALL_AT_ONCE_NS + CALL_MOST_SHARE * (double)(now - watch->closed_ns);
+	const double limit = CALL_MOST_WAIT_NS + CALL_MOST_SHARE * (double)(now - watch->closed_ns);
 	if (call_pairs_wait(&watch->pairs) && spent_ns < limit)
 		return;
 	turn(watch, false);

@@ -385,6 +385,20 @@ struct rf_error *profile_take_custom(struct profile *profile, const struct custo
 	return add_roofs(profile, CUSTOM_ROOFS, roofs, n);
 }
 
+static void take_pages(struct profile *profile, const struct page_costs *pages)
+{
+	static const char *const sets[] = {"one_set_l2_ns", "one_set_l3_ns", "one_set_memory_ns"};
+	for (size_t i = 0; i < 3; i++)
+		if (pages->one_set_ns[i] > 0)
+			profile_set_fact(profile, sets[i], "%.3f", pages->one_set_ns[i]);
+	if (!pages->last_pages)
+		return;
+	profile_set_fact(profile, "tlb_first_pages", "%u", pages->first_pages);
+	profile_set_fact(profile, "tlb_last_pages", "%u", pages->last_pages);
+	profile_set_fact(profile, "page_walk_ns", "%.3f", pages->walk_ns[0]);
+	profile_set_fact(profile, "page_walk_apart_ns", "%.3f", pages->walk_ns[1]);
+}
+
 struct rf_error *profile_take_machine(struct profile *profile, const struct machine *machine)
 {
 	struct rf_error *error = add_roofs(profile, ROOFS, machine->roofs, machine->n_roofs);
@@ -407,6 +421,7 @@ struct rf_error *profile_take_machine(struct profile *profile, const struct mach
 	for (size_t i = 0; i < machine->n_transfers; i++)
 		profile_set_fact(profile, facts[machine->transfers[i].way], "%.2f",
 				 machine->transfers[i].best_ns);
+	take_pages(profile, &machine->pages);
 	return error ? error
 		     : profile_take_custom(profile, machine->custom_roofs, machine->n_custom_roofs);
 }

@@ -234,6 +234,8 @@ struct rf_error *machine_merge(struct machine *newer, struct machine *older)
 		memcpy(newer->transfers, older->transfers, sizeof(newer->transfers));
 		newer->n_transfers = older->n_transfers;
 	}
+	if (!newer->pages.measured)
+		newer->pages = older->pages;
 	merge_histories(newer, older);
 	/* Rows first: they look at the counts that `newer` has of its own. */
 	struct rf_error *error = merge_roofs(newer, older);

@@ -91,6 +91,23 @@ struct line_transfer {
 	double best_ns, median_ns, q1_ns, q3_ns; /* of the repeats */
 };
 
+/* What it costs one thread that lines lie far apart (docs/roofs.md); ns; 0: not known. */
+struct page_costs {
+	bool measured;
+	/* Of a line of L2, L3 and memory that shares a set of L1 with all others, by independent
+	 * loads. */
+	double one_set_ns[3];
+	/* Pages of 4 KiB that the nearest and the farthest TLB reach.  Without these no end was
+	 * found, and what is next is 0. */
+	uint32_t first_pages, last_pages;
+	/* So much longer takes a line whose page is in the farther TLB alone, or in none: by loads
+	 * that wait for each other, and by independent ones. */
+	double second_ns[2], walk_ns[2];
+	/* The latter of as many pages of 4 KiB that lie in huge pages, where the kernel gives them.
+	 */
+	double huge_walk_ns[2];
+};
+
 struct machine {
 	char *cpu_model;
 	int usable_threads;      /* hardware threads inside the affinity mask and cgroup quota */
@@ -108,6 +125,7 @@ struct machine {
 	bool sizes_in_small_pages; /* no huge pages could be had: misses of the TLB are in it */
 	struct line_transfer transfers[LINE_WAYS]; /* those that are there and were measured */
 	size_t n_transfers;
+	struct page_costs pages;
 	struct custom_roof *custom_roofs; /* not measured: custom_roofs.h */
 	size_t n_custom_roofs;
 	bool from_cache; /* read from the cache file instead of measured now */

@@ -37,6 +37,27 @@ static json_t *transfer_to_json(const struct line_transfer *transfer)
 			 transfer->q1_ns, "q3_ns", transfer->q3_ns);
 }
 
+static json_t *times_to_json(const double *ns, size_t n)
+{
+	json_t *times = json_array();
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(times, json_real(ns[i]));
+	return times;
+}
+
+/* null: not measured. */
+static json_t *pages_to_json(const struct page_costs *pages)
+{
+	return pages->measured
+		       ? json_pack("{s:o, s:i, s:i, s:o, s:o, s:o}", "one_set_ns",
+				   times_to_json(pages->one_set_ns, 3), "first_pages",
+				   (int)pages->first_pages, "last_pages", (int)pages->last_pages,
+				   "second_ns", times_to_json(pages->second_ns, 2), "walk_ns",
+				   times_to_json(pages->walk_ns, 2), "huge_walk_ns",
+				   times_to_json(pages->huge_walk_ns, 2))
+		       : json_null();
+}
+
 static json_t *roof_to_json(const struct roof *roof)
 {
 	return json_pack(
@@ -76,13 +97,13 @@ struct rf_error *machine_to_json(const struct machine *machine, json_t **out)
 	for (size_t i = 0; i < machine->n_notes; i++)
 		failed |= json_array_append_new(notes, json_string(machine->notes[i]));
 	json_t *json =
-		json_pack("{s:s, s:s?, s:i, s:f, s:f, s:o, s:o, s:o, s:o, s:b, s:o, s:o}",
+		json_pack("{s:s, s:s?, s:i, s:f, s:f, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o}",
 			  "cpu_model", machine->cpu_model, "microarchitecture",
 			  machine->microarchitecture, "usable_threads", machine->usable_threads,
 			  "clock_ghz", machine->clock_ghz, "clock_fp_ghz", machine->clock_fp_ghz,
 			  "counts", counts, "caches", caches, "roofs", roofs, "sizes", sizes,
 			  "sizes_in_small_pages", machine->sizes_in_small_pages, "line_transfers",
-			  transfers, "notes", notes);
+			  transfers, "pages", pages_to_json(&machine->pages), "notes", notes);
 	if (failed || !json) {
 		json_decref(json);
 		return rf_error_no_memory();
@@ -156,6 +177,35 @@ static struct rf_error *read_transfer(json_t *json, void *item)
 	if (transfer->way == LINE_WAYS || !is_rate(transfer->best_ns) ||
 	    !is_rate(transfer->median_ns) || !is_rate(transfer->q1_ns) || !is_rate(transfer->q3_ns))
 		return format_error("line_transfers", "an unknown way, or a time is not positive");
+	return NULL;
+}
+
+static bool read_times(const json_t *json, double *ns, size_t n)
+{
+	bool valid = json_array_size(json) == n;
+	for (size_t i = 0; i < n && valid; i++) {
+		ns[i] = json_number_value(json_array_get(json, i));
+		valid = json_is_number(json_array_get(json, i)) && isfinite(ns[i]) && ns[i] >= 0;
+	}
+	return valid;
+}
+
+/* Older files have none. */
+static struct rf_error *read_pages(const json_t *json, struct page_costs *pages)
+{
+	const json_int_t first = json_integer_value(json_object_get(json, "first_pages")),
+			 last = json_integer_value(json_object_get(json, "last_pages"));
+	if (!json || json_is_null(json))
+		return NULL;
+	if (first < 0 || first > UINT32_MAX || last < first || last > UINT32_MAX ||
+	    !read_times(json_object_get(json, "one_set_ns"), pages->one_set_ns, 3) ||
+	    !read_times(json_object_get(json, "second_ns"), pages->second_ns, 2) ||
+	    !read_times(json_object_get(json, "walk_ns"), pages->walk_ns, 2) ||
+	    !read_times(json_object_get(json, "huge_walk_ns"), pages->huge_walk_ns, 2))
+		return format_error("pages", "a time or a number of pages is negative or missing");
+	pages->first_pages = (uint32_t)first;
+	pages->last_pages = (uint32_t)last;
+	pages->measured = true;
 	return NULL;
 }
 
@@ -318,6 +368,8 @@ struct rf_error *machine_from_json(json_t *json, struct machine *out)
 		error = check_sizes(&machine);
 	if (!error)
 		error = read_transfers(json_object_get(json, "line_transfers"), &machine);
+	if (!error)
+		error = read_pages(json_object_get(json, "pages"), &machine.pages);
 	machine.sizes_in_small_pages = json_is_true(json_object_get(json, "sizes_in_small_pages"));
 	if (!error)
 		error = READ_NEW(read_note, notes, &machine, notes);

@@ -11,11 +11,15 @@
  *     "sizes": [ { "bytes", "latency_ns", "latency_median_ns", "read_gbs", "read_median_gbs" } … ],
  *     "sizes_in_small_pages": bool,
  *     "line_transfers": [ { "between": "core" | "cache" | "beyond", "best_ns", "median_ns",
- * "q1_ns", "q3_ns" } … ], "notes": [ text … ] }
+ * "q1_ns", "q3_ns" } … ],
+ *     "pages": { "one_set_ns": [ L2, L3, memory ], "first_pages", "last_pages", "second_ns",
+ * "walk_ns", "huge_walk_ns": [ dependent, independent ] } or null (struct page_costs),
+ *     "notes": [ text … ] }
  *
  * Rates are in `unit`: "GFLOP/s" (1e9 flop/s), "GOP/s" (1e9 integer operations/s) or "GB/s" (1e9
- * bytes/s).  What is behind "noisy" of a roof, "sizes" and "line_transfers" may be missing: older
- * files do not have it.  Custom roofs are not part of it: they are kept in a file of their own. */
+ * bytes/s).  What is behind "noisy" of a roof, "sizes", "line_transfers" and "pages" may be
+ * missing: older files do not have it.  Custom roofs are not part of it: they are kept in a file of
+ * their own. */
 #pragma once
 
 #include "base/error.h"

@@ -283,6 +283,27 @@ static void print_transfers(const struct machine *machine, FILE *stream)
 	}
 }
 
+/* What it costs that lines lie far apart. */
+static void print_pages(const struct page_costs *pages, FILE *stream)
+{
+	static const char *const levels[] = {"L2", "L3", "memory"};
+	if (!pages->measured)
+		return;
+	fputs("\nLines that lie a page apart, ns for each, one thread\n", stream);
+	for (int i = 0; i < 3; i++)
+		if (pages->one_set_ns[i] > 0)
+			fprintf(stream, "  of one set of L1, independent, in %-6s %6.1f\n",
+				levels[i], pages->one_set_ns[i]);
+	if (pages->last_pages)
+		fprintf(stream,
+			"  in the TLBs' reach of %u and %u pages of 4 KiB: 0 and %.1f more (%.1f "
+			"where independent)\n"
+			"  beyond it %.1f more (%.1f), in huge pages %.1f (%.1f)\n",
+			pages->first_pages, pages->last_pages, pages->second_ns[0],
+			pages->second_ns[1], pages->walk_ns[0], pages->walk_ns[1],
+			pages->huge_walk_ns[0], pages->huge_walk_ns[1]);
+}
+
 static struct rf_error *print_all(const struct machine *machine, const int *threads,
 				  size_t n_threads, FILE *stream)
 {
@@ -303,6 +324,7 @@ static struct rf_error *print_all(const struct machine *machine, const int *thre
 	print_conventions(&printer);
 	print_other_counts(&printer);
 	print_transfers(machine, stream);
+	print_pages(&machine->pages, stream);
 	struct rf_error *error = machine_print_history(machine, stream);
 	if (!error)
 		error = machine_print_sizes(machine, stream);

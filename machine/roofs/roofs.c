@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/small_file.h"
 #include "machine/roofs/line_transfers.h"
+#include "machine/roofs/page_costs.h"
 #include "machine/roofs/roofs_bandwidth.h"
 #include "machine/roofs/roofs_compute.h"
 #include "machine/roofs/roofs_run.h"
@@ -204,6 +205,8 @@ static struct rf_error *measure_all(struct roofs_run *run, struct machine *machi
 		error = line_transfers_measure(run->topology, machine);
 	if (!error)
 		error = measure_phases(run);
+	if (!error && !run->wish->wants && !run->sites[0].by_node)
+		page_costs_measure(run, &run->sites[0], &machine->pages);
 	/* Again, now that the cores have been busy for long enough to have reached their clock. */
 	return error ? error : measure_clock(run, machine);
 }

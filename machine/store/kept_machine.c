@@ -14,6 +14,7 @@ struct head {
 	double clock_ghz, clock_fp_ghz;
 	int usable_threads;
 	bool has_microarchitecture, sizes_in_small_pages;
+	struct page_costs pages;
 };
 
 /* The whole key of the machine: the name of the file holds no more than its hash. */
@@ -72,6 +73,7 @@ static void take_machine(struct cursor *cursor, struct machine *machine)
 	machine->clock_ghz = head.clock_ghz;
 	machine->clock_fp_ghz = head.clock_fp_ghz;
 	machine->sizes_in_small_pages = head.sizes_in_small_pages;
+	machine->pages = head.pages;
 	machine->n_caches = head.n_caches;
 	take(cursor, machine->caches, head.n_caches * sizeof(*machine->caches));
 	machine->counts = take_array(cursor, head.n_counts, sizeof(*machine->counts));
@@ -130,6 +132,7 @@ static void put_machine(const struct machine *machine, FILE *stream)
 	head.usable_threads = machine->usable_threads;
 	head.has_microarchitecture = machine->microarchitecture;
 	head.sizes_in_small_pages = machine->sizes_in_small_pages;
+	head.pages = machine->pages;
 	fwrite(&head, sizeof(head), 1, stream);
 	fwrite(machine->caches, sizeof(*machine->caches), machine->n_caches, stream);
 	fwrite(machine->counts, sizeof(*machine->counts), machine->n_counts, stream);

@@ -6,6 +6,7 @@
 #include "report/ecm/ecm_fit.h"
 
 struct measured_core;
+struct far_accesses;
 enum ecm_source {
 	ECM_NO_ROOFS, /* not even reading was measured: there is no prediction of transfers */
 	ECM_PRIOR,    /* too few kernels: the rule of the microarchitecture in [H], or that nothing
@@ -26,6 +27,8 @@ struct ecm_machine {
 	double vector_bytes;   /* the widest vectors that pay: 16, 32 or 64 */
 	/* What instructions take in its core; NULL: loops get what is known of all. */
 	const struct measured_core *core;
+	/* Instructions of the profile that step far; NULL: none are known. */
+	const struct far_accesses *far;
 };
 
 /* Takes some 2 ms. */

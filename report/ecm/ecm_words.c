@@ -25,7 +25,7 @@ static const struct {
 	[ACCOUNT_L1_L2] = {"l1_l2", "between L1 and L2", "L1L2"},
 	[ACCOUNT_L2_L3] = {"l2_l3", "between L2 and L3", "L2L3"},
 	[ACCOUNT_MEMORY] = {"memory", "to and from memory", "memory"},
-	[ACCOUNT_LATENCY] = {"latency", "waiting for irregular lines", "latency"},
+	[ACCOUNT_LATENCY] = {"latency", "waiting for irregular or far lines", "latency"},
 	[ACCOUNT_BRANCHES] = {"branches", "mispredicted branches", "branches"},
 	[ACCOUNT_REST] = {"rest", "not explained", "rest"},
 };
@@ -61,7 +61,7 @@ const char *ecm_put_change(char *text, const struct ecm_machine *machine, enum e
 	static const char *const words[ECM_CHANGES] = {
 		[CHANGE_BLOCKED] = "with all data from L2",
 		[CHANGE_PREDICTED] = "without mispredicted branches",
-		[CHANGE_PREFETCHED] = "with irregular lines prefetched",
+		[CHANGE_PREFETCHED] = "with irregular and far lines prefetched",
 	};
 	if (change == CHANGE_VECTORS)
 		snprintf(text, ECM_CHANGE_WORDS, "in vectors of %.0f bytes", machine->vector_bytes);
@@ -131,8 +131,8 @@ const char *ecm_lack_words(const struct ecm_account *account)
 		       ? "as if all data were in L1: its traffic was not traced"
 	       : account->lacks & ECM_LACKS_ROOFS
 		       ? "as if all data were in L1: no bandwidth was measured"
-	       : account->lacks & ECM_LACKS_LATENCY
-		       ? "without waiting for irregular lines: their latency was not measured"
+	       : account->lacks & ECM_LACKS_LATENCY ? "without waiting for irregular or far lines: "
+						      "their latency was not measured"
 	       : account->lacks & ECM_LACKS_BRANCHES
 		       ? "without mispredicted branches: what they did or cost is not known"
 	       : account->lacks & ECM_LACKS_SAMPLES

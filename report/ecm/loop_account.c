@@ -1,6 +1,7 @@
 /* Makes accounts: pieces of code first, then loops and the function as sums of pieces. */
 #include "report/ecm/loop_account.h"
 
+#include "report/ecm/far_lines.h"
 #include "report/ecm/in_core_source.h"
 #include "report/ecm/measured_core.h"
 #include "report/ecm/transfers.h"
@@ -21,6 +22,7 @@ struct context {
 	double memory_share;
 	const struct in_core *cores;               /* by loop; of those that are measured */
 	const struct mispredictions *mispredicted; /* by loop; the last one: in none */
+	const struct far_lines *far;               /* the same */
 };
 
 /* The own code of a loop, or that in none. */
@@ -30,7 +32,9 @@ struct piece {
 	double instructions;      /* executed */
 	double run_through;       /* of these, from when it is entered until it is left */
 	double events[N_TRAFFIC]; /* bytes */
-	struct model_irregular irregular[MODEL_LEVELS];
+	struct model_irregular
+		irregular[MODEL_LEVELS]; /* `lines`: with those that come by far steps */
+	struct far_lines far;
 };
 
 /* ---- pieces ---- */
@@ -51,8 +55,9 @@ static void add_irregular(struct model_irregular *sum, const struct model_irregu
 	}
 }
 
-static struct piece piece_of(const struct model_function *f, uint32_t loop)
+static struct piece piece_of(const struct context *context, uint32_t loop)
 {
+	const struct model_function *f = context->f;
 	const bool in_loop = loop != PROFILE_NONE;
 	struct piece piece = {.loop = loop, .turns = in_loop ? (double)f->loops[loop].turns : 1};
 	size_t n;
@@ -76,6 +81,9 @@ static struct piece piece_of(const struct model_function *f, uint32_t loop)
 	for (size_t i = 0; i < f->n_loops && !in_loop;
 	     i++) /* those of loops are their own code's */
 		add_irregular(piece.irregular, f->loops[i].irregular, -1);
+	piece.far = context->far[in_loop ? loop : f->n_loops];
+	for (int level = 0; level < MODEL_LEVELS; level++)
+		piece.irregular[level].lines += piece.far.lines[level];
 	return piece;
 }
 
@@ -109,10 +117,11 @@ static double at_once(const struct context *context, const struct piece *piece, 
 			     piece->run_through);
 }
 
-/* Processor time that its irregular lines take, the longest of: those on a long chain one after
- * another; those on brief ones, as many chains at once as the piece is entered within a reorder
- * buffer; all of them, as many at once as are within one, and as there can be at the most.  Those
- * in L1 are in the core's part. */
+/* Processor time that its lines take which nothing fetches ahead, the longest of: those on a long
+ * chain one after another; those on brief ones, as many chains at once as the piece is entered
+ * within a reorder buffer; all of them, as many at once as are within one, and as there can be at
+ * the most; those that crowd a set of L1, as many at once as such a set can have.  Those in L1 are
+ * in the core's part. */
 static void add_latency(const struct context *context, const struct piece *piece,
 			struct ecm_account *account)
 {
@@ -133,6 +142,9 @@ static void add_latency(const struct context *context, const struct piece *piece
 	account->latency_s = 0;
 	for (size_t i = 0; i < sizeof(seconds) / sizeof(*seconds); i++)
 		account->latency_s = fmax(account->latency_s, seconds[i] * threads);
+	if (account->latency_s > 0)
+		account->latency_s =
+			fmax(account->latency_s, far_lines_crowd_s(profile, &piece->far));
 	if (lines.sum > 0 && !(account->latency_s > 0))
 		account->lacks |= ECM_LACKS_LATENCY;
 }
@@ -252,6 +264,8 @@ static void block(const struct context *context, const struct piece *piece,
 		near.irregular[L2].longest += near.irregular[level].longest;
 		near.irregular[L2].brief += near.irregular[level].brief;
 		near.irregular[level] = (struct model_irregular){0};
+		near.far.crowded[L2] += near.far.crowded[level];
+		near.far.crowded[level] = 0;
 	}
 	const double now = account->latency_s;
 	if (!(now > 0))
@@ -406,7 +420,7 @@ static void add_pieces(const struct context *context, struct ecm_function *accou
 {
 	const struct model_function *f = context->f;
 	for (size_t i = f->n_loops; i-- > 0;) {
-		const struct piece piece = piece_of(f, (uint32_t)i);
+		const struct piece piece = piece_of(context, (uint32_t)i);
 		struct ecm_account own = {.lacks = context->lacks};
 		predict(context, &piece, &own);
 		add_account(&account->loops[i], &own);
@@ -414,7 +428,7 @@ static void add_pieces(const struct context *context, struct ecm_function *accou
 		add_account(parent == PROFILE_NONE ? &account->whole : &account->loops[parent],
 			    &account->loops[i]);
 	}
-	const struct piece outside = piece_of(f, PROFILE_NONE);
+	const struct piece outside = piece_of(context, PROFILE_NONE);
 	struct ecm_account own = {.lacks = context->lacks};
 	predict(context, &outside, &own);
 	add_account(&account->whole, &own);
@@ -434,6 +448,7 @@ static struct rf_error *measure(const struct ecm_machine *machine, const struct 
 struct scratch {
 	struct in_core *cores;
 	struct mispredictions *mispredicted;
+	struct far_lines *far;
 };
 
 static struct rf_error *look(const struct ecm_machine *machine, const struct profile *profile,
@@ -441,8 +456,10 @@ static struct rf_error *look(const struct ecm_machine *machine, const struct pro
 {
 	scratch->cores = calloc(f->n_loops + 1, sizeof(*scratch->cores));
 	scratch->mispredicted = calloc(f->n_loops + 1, sizeof(*scratch->mispredicted));
-	if (!scratch->cores || !scratch->mispredicted)
+	scratch->far = calloc(f->n_loops + 1, sizeof(*scratch->far));
+	if (!scratch->cores || !scratch->mispredicted || !scratch->far)
 		return rf_error_no_memory();
+	far_lines_by_loop(machine->far, profile, f, scratch->far);
 	mispredictions_by_loop(profile, f, scratch->mispredicted);
 	return measure(machine, f, scratch->cores);
 }
@@ -477,11 +494,13 @@ struct rf_error *ecm_function_init(struct ecm_function *account, const struct ec
 					lacks_of(machine, model, f, mispredictions_known(profile)),
 					ecm_memory_share(profile),
 					scratch.cores,
-					scratch.mispredicted};
+					scratch.mispredicted,
+					scratch.far};
 	if (!error)
 		predict_all(&context, account);
 	free(scratch.cores);
 	free(scratch.mispredicted);
+	free(scratch.far);
 	return error;
 }
 

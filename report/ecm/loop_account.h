@@ -19,7 +19,7 @@ enum ecm_account_part {
 	ACCOUNT_L1_L2, /* transfers that nothing hides */
 	ACCOUNT_L2_L3,
 	ACCOUNT_MEMORY,
-	ACCOUNT_LATENCY,  /* irregular lines: what is not hidden behind the above */
+	ACCOUNT_LATENCY, /* lines that nothing fetches ahead: what is not hidden behind the above */
 	ACCOUNT_BRANCHES, /* mispredicted ones: behind each the code begins anew */
 	ACCOUNT_REST,     /* measured less predicted; below 0: it was faster than predicted */
 	ACCOUNT_PARTS
@@ -30,7 +30,7 @@ enum ecm_change {
 	CHANGE_VECTORS,    /* its accesses and flop in the widest vectors that pay here */
 	CHANGE_BLOCKED,    /* what comes from beyond L2 comes from L2 */
 	CHANGE_PREDICTED,  /* no branch is mispredicted */
-	CHANGE_PREFETCHED, /* irregular lines are there when they are needed */
+	CHANGE_PREFETCHED, /* irregular and far lines are there when they are needed */
 	ECM_CHANGES
 };
 

@@ -2,6 +2,7 @@
 #include "report/ecm/mispredictions.h"
 
 #include "base/search.h"
+#include "report/model/model_loops.h"
 #include "report/model/model_place.h"
 
 #include <math.h>
@@ -68,15 +69,6 @@ static void add(struct mispredictions *sum, const struct profile *profile,
 	sum->seconds += mispredictions_seconds(profile, branch);
 }
 
-/* The innermost loop around an instruction: loops within a loop stand behind it. */
-static size_t loop_at(const struct model_function *f, uint64_t offset)
-{
-	for (size_t i = f->n_loops; i-- > 0;)
-		if (f->loops[i].start <= offset && offset < f->loops[i].end)
-			return i;
-	return f->n_loops;
-}
-
 static const struct profile_branch *branches_of(const struct profile *profile,
 						const struct model_function *f, size_t *n)
 {
@@ -104,7 +96,7 @@ void mispredictions_by_loop(const struct profile *profile, const struct model_fu
 	size_t n;
 	const struct profile_branch *branches = branches_of(profile, f, &n);
 	for (size_t i = 0; i < n; i++)
-		add(&sums[loop_at(f, branches[i].offset)], profile, &branches[i]);
+		add(&sums[model_loops_at(f, branches[i].offset)], profile, &branches[i]);
 }
 
 size_t mispredictions_worst(const struct profile *profile, const struct model_function *f, size_t n,

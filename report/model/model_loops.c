@@ -357,6 +357,15 @@ const struct model_loop *model_loops_within(const struct model_function *f, uint
 	return loops + first;
 }
 
+/* Loops within a loop stand behind it. */
+size_t model_loops_at(const struct model_function *f, uint64_t offset)
+{
+	for (size_t i = f->n_loops; i-- > 0;)
+		if (f->loops[i].start <= offset && offset < f->loops[i].end)
+			return i;
+	return f->n_loops;
+}
+
 struct rf_error *model_find_loops(struct model_rows *rows, struct model *model)
 {
 	const struct profile *profile = rows->profile;

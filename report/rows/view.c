@@ -7,6 +7,7 @@
 #include "profile/profile_open.h"
 #include "report/account/account.h"
 #include "report/ecm/ecm_machine.h"
+#include "report/ecm/far_lines.h"
 #include "report/ecm/measured_core.h"
 #include "report/rows/ranking.h"
 
@@ -296,12 +297,15 @@ struct rf_error *report_with_view(const struct profile *profile,
 	double *kernel = account_kernel_times(profile), *waits = account_wait_times(profile),
 	       *faults = account_page_faults(profile);
 	struct measured_core core = {0};
+	struct far_accesses far = {0};
 	struct ecm_machine machine = {0};
 	if (accounts) {
 		machine = ecm_machine_of(profile);
 		machine.core = &core;
 		view.ecm = &machine;
-		error = measured_core_init(profile, &core);
+		machine.far = &far;
+		error = measured_core_init(profile, &core)
+				?: far_accesses_init(profile, &model, &far);
 	}
 	view.rank = rank;
 	view.account = &account;
@@ -316,6 +320,7 @@ struct rf_error *report_with_view(const struct profile *profile,
 	free(waits);
 	free(faults);
 	measured_core_deinit(&core);
+	far_accesses_deinit(&far);
 	model_deinit(&model);
 	return error;
 }

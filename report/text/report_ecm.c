@@ -250,7 +250,7 @@ static void put_comparison(struct page *page, const struct ecm_account *account)
 	page_line(page, STYLE_PLAIN, "  ", "%s predicted, %s ± %s measured: %s %s", predicted,
 		  measured, error, off, rest < 0 ? "faster than predicted" : "not explained");
 	page_line(page, STYLE_PLAIN, "  ", "light speed of the code as it is: %s%s%s", light,
-		  account->latency_s > 0 ? ", if it waited for no irregular line" : "",
+		  account->latency_s > 0 ? ", if it waited for no irregular or far line" : "",
 		  account->mispredicted.n > 0 ? ", if no branch were mispredicted" : "");
 	const double threads = ecm_saturating_threads(account);
 	if (threads < MOST_THREADS)

@@ -136,6 +136,10 @@ def test_history_and_sizes_are_told(t):
     assert len(moves) <= 3 and all(0 < move["best_ns"] <= move["q1_ns"] <= move["median_ns"] <= move["q3_ns"]
                                    for move in moves), moves
     assert bool(moves) == (machine["usable_threads"] > 1)
+    pages = machine["pages"]
+    assert len(pages["one_set_ns"]) == 3 and pages["one_set_ns"][-1] > 0, pages
+    assert pages["first_pages"] <= pages["last_pages"], pages
+    assert all(len(pages[key]) == 2 and min(pages[key]) >= 0 for key in ("second_ns", "walk_ns", "huge_walk_ns")), pages
     table = do(t).stdout.decode()
     history = table[table.index("\nHistory\n"):]
     assert "measured" in history.splitlines()[2] and " UTC" in history.splitlines()[2], history

@@ -80,6 +80,7 @@ static struct machine example_machine(void)
 		.transfers = {{LINE_WITHIN_CORE, 8.5, 9, 8.75, 10.25},
 			      {LINE_BEYOND, 100, 120.5, 110, 130}},
 		.n_transfers = 2,
+		.pages = {true, {1.5, 4.25, 0}, 64, 4096, {1.75, 0.25}, {16, 2.5}, {0, 0}},
 		.notes = example_notes,
 		.n_notes = 1,
 	};
@@ -134,6 +135,7 @@ static void assert_same_machine(const struct machine *a, const struct machine *b
 			  x->median_ns == y->median_ns && x->q1_ns == y->q1_ns &&
 			  x->q3_ns == y->q3_ns);
 	}
+	cr_assert_eq(memcmp(&a->pages, &b->pages, sizeof(a->pages)), 0);
 	cr_assert_eq(a->n_notes, b->n_notes);
 	for (size_t i = 0; i < a->n_notes; i++)
 		cr_assert_str_eq(a->notes[i], b->notes[i]);

@@ -54,12 +54,14 @@ static const char *slowdown_word(const struct options *given)
 static unsigned cache_sample(const struct options *given)
 {
 	const bool all =
-		(given->caches != CACHES_AS_IS || given->other_caches) && !given->cache_sample;
+		(given->caches != CACHES_AS_IS || given->other_caches || given->tlb) && !given->cache_sample;
 	return all ? 1 : (unsigned)given->cache_sample;
 }
 
 static struct rf_error *caches_objection(const struct options *given)
 {
+	if (given->tlb && (*slowdown_word(given) || given->cache_sample > 1))
+		return usage_error("a TLB has to see all accesses", "--tlb");
 	if (given->caches == CACHES_AS_IS)
 		return NULL;
 	if (!given->kernel)
@@ -112,7 +114,7 @@ static struct rf_error *take_slowdown(const struct options *given, double *slowd
 {
 	char *end;
 	const bool all =
-		given->cache_sample || given->caches != CACHES_AS_IS || given->other_caches;
+		given->cache_sample || given->caches != CACHES_AS_IS || given->other_caches || given->tlb;
 	*slowdown = all ? 0 : TRAFFIC_SLOWDOWN;
 	if (!given->slowdown)
 		return NULL;
@@ -178,6 +180,7 @@ static struct rf_error *take_run_options(const struct options *given, const char
 			    .kernels = given->kernel,
 			    .caches_at_calls = (enum caches_at_calls)given->caches,
 			    .cache_sample = cache_sample(given),
+			    .tlb = given->tlb,
 			    .cache_prefetch = given->cache_prefetch},
 		.counters = {.work = (enum work_option)given->work,
 			     .traffic = (enum traffic_option)given->traffic,

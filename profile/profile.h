@@ -286,6 +286,16 @@ enum profile_branch_kind {
 	N_PROFILE_BRANCH_KINDS
 };
 
+/* What the simulated TLB said of an instruction's accesses, of all threads; each page that one lies
+ * in is an access.  By module and offset. */
+struct profile_page_walk {
+	uint32_t module;
+	uint64_t offset;
+	uint64_t accesses;
+	uint64_t near_misses; /* of these, not in the nearest level, */
+	uint64_t walks;       /* and in none */
+};
+
 /* What simulated predictors made of a branch's outcomes, in bursts of the counted run
  * (docs/branches.md).  By module and offset. */
 struct profile_branch {

@@ -320,6 +320,18 @@ static bool branches_in_order(const struct profile *profile)
 	return true;
 }
 
+static bool page_walks_in_order(const struct profile *profile)
+{
+	const struct profile_page_walk *rows = profile->page_walks;
+	for (size_t i = 0; i < profile->n_page_walks; i++)
+		if (rows[i].walks > rows[i].near_misses || rows[i].near_misses > rows[i].accesses ||
+		    (i && (rows[i].module < rows[i - 1].module ||
+			   (rows[i].module == rows[i - 1].module &&
+			    rows[i].offset <= rows[i - 1].offset))))
+			return false;
+	return true;
+}
+
 static bool flop_known(const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->n_sum_flop; i++) {
@@ -384,6 +396,8 @@ static struct rf_error *check_profile(const struct profile *profile, const char 
 		return profile_file_damaged(path, "shared lines are too many or out of order");
 	if (!branches_in_order(profile))
 		return profile_file_damaged(path, "branches are out of order");
+	if (!page_walks_in_order(profile))
+		return profile_file_damaged(path, "page walks are out of order");
 	if (!flop_known(profile))
 		return profile_file_damaged(path, "a sum is of a kind of flop that is not known");
 	return NULL;

@@ -26,6 +26,7 @@ static const struct {
 	[ACCOUNT_L2_L3] = {"l2_l3", "between L2 and L3", "L2L3"},
 	[ACCOUNT_MEMORY] = {"memory", "to and from memory", "memory"},
 	[ACCOUNT_LATENCY] = {"latency", "waiting for irregular or far lines", "latency"},
+	[ACCOUNT_WALKS] = {"page_walks", "walks through page tables", "page walks"},
 	[ACCOUNT_BRANCHES] = {"branches", "mispredicted branches", "branches"},
 	[ACCOUNT_REST] = {"rest", "not explained", "rest"},
 };
@@ -48,10 +49,9 @@ const char *ecm_account_label(enum ecm_account_part part)
 const char *ecm_change_name(enum ecm_change change)
 {
 	static const char *const names[ECM_CHANGES] = {
-		[CHANGE_VECTORS] = "vectorised",
-		[CHANGE_BLOCKED] = "blocked_to_l2",
-		[CHANGE_PREDICTED] = "predicted",
-		[CHANGE_PREFETCHED] = "prefetched",
+		[CHANGE_VECTORS] = "vectorised",  [CHANGE_BLOCKED] = "blocked_to_l2",
+		[CHANGE_PREDICTED] = "predicted", [CHANGE_PREFETCHED] = "prefetched",
+		[CHANGE_PAGES] = "pages",
 	};
 	return names[change];
 }
@@ -61,6 +61,7 @@ const char *ecm_put_change(char *text, const struct ecm_machine *machine, enum e
 	static const char *const words[ECM_CHANGES] = {
 		[CHANGE_BLOCKED] = "with all data from L2",
 		[CHANGE_PREDICTED] = "without mispredicted branches",
+		[CHANGE_PAGES] = "with all pages in the TLBs' reach (larger pages, or blocks)",
 		[CHANGE_PREFETCHED] = "with irregular and far lines prefetched",
 	};
 	if (change == CHANGE_VECTORS)

@@ -23,6 +23,7 @@ struct context {
 	const struct in_core *cores;               /* by loop; of those that are measured */
 	const struct mispredictions *mispredicted; /* by loop; the last one: in none */
 	const struct far_lines *far;               /* the same */
+	const struct page_walks *walks;            /* the same */
 };
 
 /* The own code of a loop, or that in none. */
@@ -149,6 +150,22 @@ static void add_latency(const struct context *context, const struct piece *piece
 		account->lacks |= ECM_LACKS_LATENCY;
 }
 
+/* Of the walks as large a share waits for one another as of the irregular lines. */
+static void add_walks(const struct context *context, const struct piece *piece,
+		      struct ecm_account *account)
+{
+	const struct lines lines = lines_of(piece);
+	double longest = 0;
+	for (int level = 1; level < MODEL_LEVELS; level++)
+		longest += lines.longest[level];
+	const double share = lines.sum > 0 ? fmin(1, longest / lines.sum) : 0;
+	account->walks =
+		context->walks[piece->loop == PROFILE_NONE ? context->f->n_loops : piece->loop];
+	const double all = account->walks.walks;
+	account->chained_walks_s = page_walks_seconds(context->profile, share * all, true);
+	account->other_walks_s = page_walks_seconds(context->profile, (1 - share) * all, false);
+}
+
 static void add_core(const struct context *context, const struct piece *piece,
 		     struct ecm_account *account)
 {
@@ -180,8 +197,19 @@ static void add_parts(struct ecm_account *account, unsigned adds)
 				account->parts_s[p];
 }
 
+/* What is waited for beside the transfers.  A chain has its walks one after another with its lines;
+ * the other walks go on beside all lines, several at once, so that the longer of both counts. */
+static double wait(const struct ecm_account *account, double *lines, double *walks)
+{
+	const bool walks_bind =
+		account->other_walks_s > account->latency_s + account->chained_walks_s;
+	*lines = walks_bind ? 0 : account->latency_s;
+	*walks = walks_bind ? account->other_walks_s : account->chained_walks_s;
+	return *lines + *walks;
+}
+
 /* Irregular lines need the same buffers as transfers, and come on top of these; what the core does
- * goes on beside both.  So the time is that of the model, or that of transfers and latency where it
+ * goes on beside both.  So the time is that of the model, or that of transfers and waiting where it
  * is longer. */
 static void compose(const struct context *context, struct ecm_account *account)
 {
@@ -193,13 +221,16 @@ static void compose(const struct context *context, struct ecm_account *account)
 		moving[p] = p < ECM_FIRST_LINK ? 0 : account->parts_s[p];
 	const struct ecm_time all = ecm_compose(rule, account->parts_s),
 			      transfers = ecm_compose(rule, moving);
-	const bool waits = transfers.cycles + account->latency_s > all.cycles;
+	double lines, walks;
+	const double waiting = wait(account, &lines, &walks);
+	const bool waits = transfers.cycles + waiting > all.cycles;
 	const double threads = context->f->concurrency;
 	add_parts(account,
 		  waits ? transfers.adds & ~(ECM_SET(ECM_OL) | ECM_SET(ECM_NOL)) : all.adds);
-	account->account_s[ACCOUNT_LATENCY] = waits ? account->latency_s : 0;
+	account->account_s[ACCOUNT_LATENCY] = waits ? lines : 0;
+	account->account_s[ACCOUNT_WALKS] = waits ? walks : 0;
 	account->light_s = all.cycles;
-	account->predicted_s = waits ? transfers.cycles + account->latency_s : all.cycles;
+	account->predicted_s = waits ? transfers.cycles + waiting : all.cycles;
 	const double together =
 		ecm_with_threads(account->predicted_s, account->memory_busy_s, threads);
 	account->account_s[ACCOUNT_MEMORY] += together - account->predicted_s;
@@ -315,6 +346,9 @@ static double after(const struct context *context, const struct piece *piece,
 	case CHANGE_PREFETCHED:
 		prefetch(context, piece, &changed);
 		break;
+	case CHANGE_PAGES:
+		changed.chained_walks_s = changed.other_walks_s = 0;
+		break;
 	case ECM_CHANGES:
 		break;
 	}
@@ -362,6 +396,7 @@ static void predict(const struct context *context, const struct piece *piece,
 			account->parts_s[p] = seconds[p];
 		add_latency(context, piece, account);
 	}
+	add_walks(context, piece, account);
 	compose(context, account);
 	add_branches(context, piece, account);
 	for (int i = 0; i < ECM_CHANGES; i++)
@@ -381,6 +416,11 @@ static void add_account(struct ecm_account *sum, const struct ecm_account *part)
 		sum->account_s[i] += part->account_s[i];
 	sum->lcd_s += part->lcd_s;
 	sum->latency_s += part->latency_s;
+	sum->chained_walks_s += part->chained_walks_s;
+	sum->other_walks_s += part->other_walks_s;
+	sum->walks.accesses += part->walks.accesses;
+	sum->walks.near_misses += part->walks.near_misses;
+	sum->walks.walks += part->walks.walks;
 	sum->mispredicted.n += part->mispredicted.n;
 	sum->mispredicted.variance += part->mispredicted.variance;
 	sum->mispredicted.seconds += part->mispredicted.seconds;
@@ -449,6 +489,7 @@ struct scratch {
 	struct in_core *cores;
 	struct mispredictions *mispredicted;
 	struct far_lines *far;
+	struct page_walks *walks;
 };
 
 static struct rf_error *look(const struct ecm_machine *machine, const struct profile *profile,
@@ -457,9 +498,11 @@ static struct rf_error *look(const struct ecm_machine *machine, const struct pro
 	scratch->cores = calloc(f->n_loops + 1, sizeof(*scratch->cores));
 	scratch->mispredicted = calloc(f->n_loops + 1, sizeof(*scratch->mispredicted));
 	scratch->far = calloc(f->n_loops + 1, sizeof(*scratch->far));
-	if (!scratch->cores || !scratch->mispredicted || !scratch->far)
+	scratch->walks = calloc(f->n_loops + 1, sizeof(*scratch->walks));
+	if (!scratch->cores || !scratch->mispredicted || !scratch->far || !scratch->walks)
 		return rf_error_no_memory();
 	far_lines_by_loop(machine->far, profile, f, scratch->far);
+	page_walks_by_loop(profile, f, scratch->walks);
 	mispredictions_by_loop(profile, f, scratch->mispredicted);
 	return measure(machine, f, scratch->cores);
 }
@@ -495,12 +538,14 @@ struct rf_error *ecm_function_init(struct ecm_function *account, const struct ec
 					ecm_memory_share(profile),
 					scratch.cores,
 					scratch.mispredicted,
-					scratch.far};
+					scratch.far,
+					scratch.walks};
 	if (!error)
 		predict_all(&context, account);
 	free(scratch.cores);
 	free(scratch.mispredicted);
 	free(scratch.far);
+	free(scratch.walks);
 	return error;
 }
 

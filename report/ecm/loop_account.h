@@ -10,6 +10,7 @@
 #include "report/ecm/ecm_machine.h"
 #include "report/ecm/in_core.h"
 #include "report/ecm/mispredictions.h"
+#include "report/ecm/page_walks.h"
 #include "report/model/model.h"
 
 /* What adds up to the measured time. */
@@ -20,6 +21,7 @@ enum ecm_account_part {
 	ACCOUNT_L2_L3,
 	ACCOUNT_MEMORY,
 	ACCOUNT_LATENCY, /* lines that nothing fetches ahead: what is not hidden behind the above */
+	ACCOUNT_WALKS,   /* walks through the page tables, where a TLB was simulated */
 	ACCOUNT_BRANCHES, /* mispredicted ones: behind each the code begins anew */
 	ACCOUNT_REST,     /* measured less predicted; below 0: it was faster than predicted */
 	ACCOUNT_PARTS
@@ -31,6 +33,7 @@ enum ecm_change {
 	CHANGE_BLOCKED,    /* what comes from beyond L2 comes from L2 */
 	CHANGE_PREDICTED,  /* no branch is mispredicted */
 	CHANGE_PREFETCHED, /* irregular and far lines are there when they are needed */
+	CHANGE_PAGES,      /* all pages are in the TLBs' reach */
 	ECM_CHANGES
 };
 
@@ -54,6 +57,10 @@ struct ecm_account {
 	/* By themselves, s: what goes on at once counts in full. */
 	double parts_s[ECM_PARTS];
 	double lcd_s, latency_s;
+	/* Of walks: those of loads that wait for each other, before which none of their lines is
+	 * asked for; the others. */
+	double chained_walks_s, other_walks_s;
+	struct page_walks walks; /* none where no TLB was simulated */
 	struct mispredictions mispredicted;
 	double in_core_s[IN_CORE_PARTS];
 	/* What adds up, s. */

@@ -121,6 +121,10 @@ void report_json_ecm(struct json_writer *out, const char *key, const struct repo
 	const bool knows = !(account->lacks & ECM_LACKS_BRANCHES);
 	put_real(out, "mispredicted", knows ? account->mispredicted.n : NAN);
 	put_real(out, "mispredicted_halfwidth", knows ? sqrt(account->mispredicted.variance) : NAN);
+	const bool tlb = page_walks_known(view->profile);
+	put_real(out, "page_accesses", tlb ? account->walks.accesses : NAN);
+	put_real(out, "tlb_near_misses", tlb ? account->walks.near_misses : NAN);
+	put_real(out, "page_walks", tlb ? account->walks.walks : NAN);
 	put_real(out, "saturated_by_threads", ecm_saturating_threads(account));
 	put_text(out, "hypothesis", view->ecm->fit.rule ? view->ecm->fit.rule->name : NULL);
 	put_text(out, "largest", ecm_account_name(ecm_largest(account)));

@@ -292,6 +292,19 @@ static void put_branches(struct page *page, double all)
 	}
 }
 
+/* "of its accesses 4.2 % miss the nearest TLB, 1.3 % all TLBs (simulated: …)". */
+static void put_walks(struct page *page, const struct ecm_account *account)
+{
+	const struct page_walks *walks = &account->walks;
+	if (walks->accesses > 0)
+		page_line(page, STYLE_PLAIN, "  ",
+			  "of its accesses %.2g %% miss the nearest TLB, %.2g %% all TLBs "
+			  "(simulated: %s)",
+			  100 * walks->near_misses / walks->accesses,
+			  100 * walks->walks / walks->accesses,
+			  profile_get_fact(page->view->profile, "tlb"));
+}
+
 static void put_page_loops(struct page *page, const struct ecm_function *ecm)
 {
 	struct text_table table = TEXT_TABLE(page->view->terminal, of_loops, NAME, 8, .most = 32,
@@ -367,6 +380,7 @@ void page_account(struct page *page)
 			put_comparison(page, &ecm.whole);
 			put_changes(page, &ecm.whole);
 			put_branches(page, ecm.whole.measured_s);
+			put_walks(page, &ecm.whole);
 			put_page_loops(page, &ecm);
 			page_fail(page, put_second_opinion(page, &ecm));
 		}

@@ -7,7 +7,7 @@ import re
 from harness import SOURCE, text
 
 PROFILE = os.path.join(SOURCE, "tests", "e2e", "golden", "solver.rfp")
-PARTS = {"core", "chain", "l1_l2", "l2_l3", "memory", "latency", "branches", "rest"}
+PARTS = {"core", "chain", "l1_l2", "l2_l3", "memory", "latency", "page_walks", "branches", "rest"}
 
 
 def report(t, *options):

@@ -429,6 +429,11 @@ static struct rf_error *follow_counted(struct run *run, struct launch *launch,
 	return error;
 }
 
+/* Where this machine's TLBs are not known: Skylake's (Intel 64 and IA-32 Architectures Optimization
+ * Reference Manual, "Skylake Client Microarchitecture: TLB parameters"). */
+#define USUAL_NEAR_PAGES 64
+#define USUAL_FAR_PAGES 1536
+
 /* With --once times are those of the tracing, where that is asked for. */
 static struct traffic_options choose_traffic(const struct run *run)
 {
@@ -439,6 +444,11 @@ static struct traffic_options choose_traffic(const struct run *run)
 	traffic.n_caches = run->machine.n_caches;
 	traffic.kept = run->kept;
 	traffic.native_s = native_s(run);
+	if (traffic.tlb) {
+		const struct page_costs *pages = &run->machine.pages;
+		traffic.tlb_pages[0] = pages->last_pages ? pages->first_pages : USUAL_NEAR_PAGES;
+		traffic.tlb_pages[1] = pages->last_pages ? pages->last_pages : USUAL_FAR_PAGES;
+	}
 	return traffic;
 }
 

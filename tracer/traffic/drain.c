@@ -307,10 +307,10 @@ static void share_depth(struct drain *drain)
 }
 
 /* Lines of a class whose repeated accesses the gate may leave out: none where another machine's
- * caches, of other lines, are simulated too. */
+ * caches, of other lines, or a TLB are simulated too. */
 static unsigned recorded_windows(const struct simulation *simulation)
 {
-	return simulation->other ? 0
+	return simulation->other || simulation->tlb_pages[0] ? 0
 				 : access_filter_lines(&simulation->geometry, !simulation->by_line);
 }
 

@@ -14,6 +14,7 @@
 
 /* What the caches had when a burst began is not known: so many accesses are not judged. */
 #define WARM_UP 400
+#define PAGE_SHIFT 12 /* 4 KiB: what lies in huge pages is not told apart */
 /* The kinds of accesses that have steps. */
 #define STEPS (OPERAND_LOAD | OPERAND_STORE | OPERAND_NON_TEMPORAL)
 
@@ -30,6 +31,10 @@ void record_reader_init(struct record_reader *reader, struct simulation *simulat
 					 .shares = thread->row == thread->told,
 					 .chunk = {.space = space, .thread = thread->row},
 					 .burst_ns = clock_now_ns()};
+	if (simulation->tlb_pages[0]) {
+		reader->tlb = tlb_create(simulation->tlb_pages[0], simulation->tlb_pages[1]);
+		simulation->walks_lost |= !reader->tlb;
+	}
 	(void)burst_cache_init(&reader->burst_cache, &simulation->geometry);
 	access_filter_init(&reader->filter, simulation->hierarchy, core,
 			   access_filter_suits(&simulation->geometry, !simulation->by_line));
@@ -55,6 +60,7 @@ void record_reader_deinit(struct record_reader *reader)
 	access_filter_end(&reader->filter);
 	if (reader->simulation->running == &reader->filter)
 		reader->simulation->running = NULL;
+	tlb_destroy(reader->tlb);
 	burst_cache_deinit(&reader->burst_cache);
 	thread_accounts_deinit(&reader->accounts);
 	free(reader->lines);
@@ -150,6 +156,18 @@ static void take_execution(struct record_reader *reader, const struct trace_oper
 	concentration_note(reader->simulation->concentration, &access);
 }
 
+/* An operand's access to `bytes` from `address` on, page by page. */
+static void take_pages(struct record_reader *reader, const struct trace_operand *operand,
+		       uint64_t address, uint64_t bytes)
+{
+	const uint64_t last = (address + bytes - 1) >> PAGE_SHIFT;
+	const uint32_t who = operand->access & STEPS ? account_of(reader, operand) : NO_ACCOUNT;
+	if (who == NO_ACCOUNT || !bytes || reader->simulation->looks_ahead)
+		return;
+	for (uint64_t page = address >> PAGE_SHIFT; page <= last; page++)
+		simulation_page(reader->simulation, who, tlb_access(reader->tlb, page));
+}
+
 /* Whether a record is the last one of an execution of its group, of another form than the plain. */
 static bool ends_execution(const struct record_reader *reader, const struct trace_record *record,
 			   const struct trace_group *group)
@@ -195,6 +213,8 @@ static bool take_simple(struct record_reader *reader, const struct trace_record 
 		take_execution(reader, operand);
 		take_step(reader, operand, address, operand->bytes);
 	}
+	if (__builtin_expect(reader->tlb != NULL, 0))
+		take_pages(reader, operand, address, operand->bytes);
 	if (is_simulated(reader, address / CACHE_LINE))
 		take_access(reader, operand, address, operand->bytes);
 	return true;
@@ -219,6 +239,8 @@ static void take_operand(void *context, const struct trace_operand *operand, uin
 			take_execution(of->reader, operand);
 		take_step(of->reader, operand, address, (uint32_t)bytes);
 	}
+	if (of->reader->tlb && !of->one_line)
+		take_pages(of->reader, operand, address, bytes);
 	for (uint64_t done = 0; done < bytes;) {
 		const uint64_t at = address + done, rest = bytes - done;
 		const uint64_t line = at / CACHE_LINE, to_end = CACHE_LINE - at % CACHE_LINE;
@@ -287,12 +309,12 @@ static inline uint64_t rotate_right(uint64_t bits, unsigned n)
 	return bits >> n % 64 | bits << (64 - n) % 64;
 }
 
-/* Whether a record may be taken line by line: steps are not looked at, no line brings in another,
- * none lies outside of the address space, and no other machine's caches want each access. */
+/* Whether a record may be taken line by line: steps and pages are not looked at, no line brings in
+ * another, none lies outside of the address space, and no other machine's caches want each access. */
 static bool goes_by_lines(const struct record_reader *reader, const struct trace_record *record)
 {
 	const uint64_t line = record->address / CACHE_LINE;
-	return !reader->in_burst && reader->simulation->by_line && reader->filter.on &&
+	return !reader->in_burst && !reader->tlb && reader->simulation->by_line && reader->filter.on &&
 	       !reader->simulation->other && !trace_record_repeats(record) &&
 	       line - FARTHEST_LINE < (1ull << SPACE_SHIFT) - 2 * FARTHEST_LINE;
 }

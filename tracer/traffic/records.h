@@ -20,6 +20,7 @@ struct record_reader {
 	const struct trace_config *config;
 	uint32_t space;
 	struct access_filter filter;
+	struct tlb *tlb; /* NULL: none is simulated */
 	struct burst_cache burst_cache;
 	struct thread_accounts accounts; /* those at hand */
 	uint32_t row; /* whose: its own row, or the number of a share (profile_kernels.h) */

@@ -137,6 +137,19 @@ void simulation_access_other(struct simulation *simulation, const struct access 
 				    access->n, (enum cache_access)__builtin_ctz(rest), access->who);
 }
 
+void simulation_page(struct simulation *simulation, uint32_t who, enum tlb_found found)
+{
+	if (!rf_array_reach((void **)&simulation->walks, &simulation->n_walks, who,
+			    sizeof(*simulation->walks))) {
+		simulation->walks_lost = true;
+		return;
+	}
+	struct tlb_counts *counts = &simulation->walks[who];
+	counts->accesses++;
+	counts->near_misses += found != TLB_NEAR;
+	counts->walks += found == TLB_WALK;
+}
+
 void simulation_gap(struct simulation *simulation, uint64_t window)
 {
 	if (!simulation->first_touches || window <= simulation->window)
@@ -249,9 +262,11 @@ static struct strides *make_strides(const struct simulation *simulation)
 struct rf_error *simulation_init(struct simulation *simulation, const struct geometry *geometry,
 				 const struct traffic_options *options)
 {
-	*simulation = (struct simulation){.geometry = *geometry,
-					  .by_line = !options->cache_prefetch,
-					  .kept = options->kept};
+	*simulation =
+		(struct simulation){.geometry = *geometry,
+				    .by_line = !options->cache_prefetch,
+				    .tlb_pages = {options->tlb_pages[0], options->tlb_pages[1]},
+				    .kept = options->kept};
 	class_stages_init(&simulation->stages, geometry, options);
 	choose_full(simulation);
 	const uint64_t first = class_stages_first(&simulation->stages);
@@ -293,6 +308,7 @@ void simulation_deinit(struct simulation *simulation)
 		object_world_destroy(simulation->spaces[i].world);
 	}
 	free(simulation->spaces);
+	free(simulation->walks);
 	hierarchy_destroy(simulation->hierarchy);
 	other_caches_destroy(simulation->other);
 	accounts_destroy(simulation->accounts);

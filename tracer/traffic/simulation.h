@@ -10,6 +10,7 @@
 #include "cache/conflicts.h"
 #include "cache/hierarchy.h"
 #include "cache/other_caches.h"
+#include "cache/tlb.h"
 #include "cache/working_set.h"
 #include "insn/operands.h"
 #include "tracer/objects/allocator_calls.h"
@@ -76,6 +77,10 @@ struct simulation {
 	struct conflicts *conflicts;
 	struct sharing *sharing;
 	struct working_set *working_set;
+	uint32_t tlb_pages[2];    /* of each thread's TLB; 0: there is none */
+	struct tlb_counts *walks; /* by account */
+	size_t n_walks;
+	bool walks_lost;         /* memory was short */
 	struct kept_store *kept; /* what was read of files, or NULL */
 	struct space *spaces;
 	size_t n_spaces, cap_spaces;
@@ -124,6 +129,8 @@ void simulation_run(struct simulation *simulation, struct access_filter *filter)
 
 /* The same access in the caches of another machine. */
 void simulation_access_other(struct simulation *simulation, const struct access *access);
+/* An access of an account to a page, of which its thread's TLB has said what it found. */
+void simulation_page(struct simulation *simulation, uint32_t who, enum tlb_found found);
 
 /* The core that runs accesses a line of a class that is simulated now. */
 static inline void simulation_access(struct simulation *simulation, const struct access *access)

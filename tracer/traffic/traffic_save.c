@@ -2,6 +2,7 @@
 #include "tracer/traffic/traffic_save.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "profile/profile_kernels.h"
 #include "tracer/objects/objects_save.h"
 #include "tracer/traffic/account_rows.h"
@@ -225,6 +226,59 @@ static struct rf_error *save_objects_and_sharing(struct save *save)
 	return error;
 }
 
+/* ---- the TLB ---- */
+
+static int by_place(const void *a, const void *b)
+{
+	const struct profile_page_walk *x = a, *y = b;
+	return rf_compare(x->module, y->module) ?: rf_compare(x->offset, y->offset);
+}
+
+/* One row for all threads of an instruction. */
+static void join_walks(struct profile *profile)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < profile->n_page_walks; i++) {
+		const struct profile_page_walk *row = &profile->page_walks[i];
+		struct profile_page_walk *last = kept ? &profile->page_walks[kept - 1] : NULL;
+		if (!last || by_place(last, row) != 0) {
+			profile->page_walks[kept++] = *row;
+			continue;
+		}
+		last->accesses += row->accesses;
+		last->near_misses += row->near_misses;
+		last->walks += row->walks;
+	}
+	profile->n_page_walks = kept;
+}
+
+static struct rf_error *save_walks(struct save *save)
+{
+	const struct simulation *simulation = save->simulation;
+	struct profile *profile = save->profile;
+	if (!simulation->tlb_pages[0] || simulation->walks_lost)
+		return NULL;
+	for (uint32_t who = 0; who < simulation->n_walks; who++) {
+		const struct tlb_counts *counts = &simulation->walks[who];
+		struct profile_page_walk row = {.accesses = counts->accesses,
+						.near_misses = counts->near_misses,
+						.walks = counts->walks};
+		if (!row.accesses)
+			continue;
+		instruction(save, who, &row.module, &row.offset);
+		if (!rf_array_push(profile->page_walks, profile->n_page_walks,
+				   profile->cap_page_walks, row))
+			return rf_error_no_memory();
+	}
+	if (profile->n_page_walks)
+		qsort(profile->page_walks, profile->n_page_walks, sizeof(*profile->page_walks),
+		      by_place);
+	join_walks(profile);
+	profile_set_fact(profile, "tlb", "%u and %u pages of 4 KiB, the least recently used goes",
+			 simulation->tlb_pages[0], simulation->tlb_pages[1]);
+	return NULL;
+}
+
 /* ---- the rest ---- */
 
 static void add_working_set(void *context, const struct working_set_row *row)
@@ -284,6 +338,7 @@ static struct rf_error *save_with(struct save *save)
 				 simulation->concentration, save->executions, save->profile)
 		       ?: save_objects_and_sharing(save)
 		       ?: strides_save(simulation->strides, save->profile, instruction, save)
+		       ?: save_walks(save)
 		       ?: save_working_sets(save) ?: save_other(save);
 }
 

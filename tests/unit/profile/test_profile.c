@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What version 11 has more in the tables of 10, and 10 in those of earlier ones. */
-#define WITHOUT_VERSION_12 "ALTER TABLE kernel_sums DROP COLUMN by_call; "
+/* What version 12 has more than 11, 11 in the tables of 10, and 10 in those of earlier ones. */
+#define WITHOUT_VERSION_12 "DROP TABLE page_walks; ALTER TABLE kernel_sums DROP COLUMN by_call; "
 #define WITHOUT_VERSION_11 \
 	WITHOUT_VERSION_12 "ALTER TABLE traffic DROP COLUMN mem_conflict_unknown_lines; "
 #define WITHOUT_VERSION_10 WITHOUT_VERSION_11 WITHOUT_KERNELS
@@ -1086,6 +1086,32 @@ Test(profile, a_schema_without_branches_is_read)
 	run_sql(WITHOUT_VERSION_10 "DROP TABLE branches; PRAGMA user_version = 9");
 	assert_ok(profile_load(file, &loaded));
 	cr_expect_eq(loaded->n_branches, 0);
+	profile_destroy(loaded);
+	profile_destroy(saved);
+}
+
+Test(profile, page_walks_are_kept_in_order)
+{
+	struct profile *saved = profile_create(), *loaded;
+	const struct profile_page_walk rows[] = {{0, 0x10, 100, 20, 5}, {0, 0x18, 7, 0, 0}};
+	profile_module(saved, "/x", "");
+	for (size_t i = 0; i < 2; i++)
+		cr_assert(rf_array_push(saved->page_walks, saved->n_page_walks,
+					saved->cap_page_walks, rows[i]));
+	assert_ok(profile_save(saved, file));
+	assert_ok(profile_load(file, &loaded));
+	cr_assert_eq(loaded->n_page_walks, 2);
+	const struct profile_page_walk *read = &loaded->page_walks[0];
+	cr_expect(read->offset == 0x10 && read->accesses == 100 && read->near_misses == 20 &&
+		  read->walks == 5 && loaded->page_walks[1].offset == 0x18);
+	profile_destroy(loaded);
+	run_sql("UPDATE page_walks SET walks = 21 WHERE code_offset = 16");
+	assert_error(load_error(), RF_EFORMAT, "page walks");
+	run_sql("UPDATE page_walks SET walks = 5, code_offset = 24");
+	assert_error(load_error(), RF_EFORMAT, "page walks");
+	run_sql(WITHOUT_VERSION_12 "PRAGMA user_version = 11");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(loaded->n_page_walks, 0);
 	profile_destroy(loaded);
 	profile_destroy(saved);
 }

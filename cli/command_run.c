@@ -60,6 +60,8 @@ static unsigned cache_sample(const struct options *given)
 
 static struct rf_error *caches_objection(const struct options *given)
 {
+	if (given->tlb && (given->traffic == TRAFFIC_PMU || given->traffic == TRAFFIC_NONE))
+		return usage_error("a TLB is simulated from traced accesses", "--tlb");
 	if (given->tlb && (*slowdown_word(given) || given->cache_sample > 1))
 		return usage_error("a TLB has to see all accesses", "--tlb");
 	if (given->caches == CACHES_AS_IS)
@@ -183,7 +185,8 @@ static struct rf_error *take_run_options(const struct options *given, const char
 			    .tlb = given->tlb,
 			    .cache_prefetch = given->cache_prefetch},
 		.counters = {.work = (enum work_option)given->work,
-			     .traffic = (enum traffic_option)given->traffic,
+			     .traffic = given->tlb ? TRAFFIC_TRACE
+						   : (enum traffic_option)given->traffic,
 			     .once = given->once,
 			     .named = (const char *const *)given->counter},
 		.argv = (char **)words,

@@ -51,12 +51,31 @@ def test_rounds_over_pages_are_exact(t):
         assert rows["main"][1:] == (pages + 2, pages + 2) if pages > near else rows["main"][2] == pages + 2, (pages, rows)
 
 
+def test_processes_have_their_own(t):
+    """Each begins with an empty TLB; with --once, too, where traffic is not traced unless something asks for it."""
+    path = os.path.join(t.directory, "walks.rfp")
+    program = t.program("page_rounds.c", FLAGS)
+    result = t.rfprof("-q", "--once", "--tlb", "--save=" + path, "sh", "-c", f"{program} 100 3; {program} 100 3", timeout=300)
+    assert result.status == 0, str(result)
+    with sqlite3.connect(path) as database:
+        rows = {name: tuple(row) for name, *row in database.execute(WALKS)}
+    assert rows["rounds"][0] == 600 and rows["rounds"][2] == 0 and rows["main"][2] == 2 * 102, rows
+
+
 def test_not_simulated_is_not_known(t):
     rows, reach, path = recorded(t, 100, 1000)
     assert not rows and not reach
     result, _ = report(t, path)
     accounts = [f["ecm"] for f in result["functions"] if f["ecm"]]
     assert accounts and all(account["page_walks"] is None for account in accounts)
+
+
+def test_what_leaves_accesses_out_is_refused(t):
+    for options in (("--slowdown=2",), ("--cache-sample=4",), ("--traffic=none",), ("--traffic=pmu",)):
+        result = t.rfprof("--tlb", *options, "true")
+        assert result.status == 2 and b"TLB" in result.stderr, str(result)
+    result = t.rfprof("-q", "--tlb", "--cache-sample=1", "--slowdown=none", "--no-save", "true")
+    assert result.status == 0, str(result)
 
 
 def test_walks_are_in_the_account(t):

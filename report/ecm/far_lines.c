@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/search.h"
+#include "report/model/model_irregular.h"
 #include "report/model/model_loops.h"
 
 #include <math.h>
@@ -105,6 +106,14 @@ static void add(struct far_lines *sum, const struct far_access *access)
 	}
 }
 
+/* Whether it was measured what such lines take at their levels. */
+static bool rates_known(const struct profile *profile, const struct model_function *f,
+			const struct far_lines *lines)
+{
+	return model_wait_for(profile, lines->lines, PATTERN_RANDOM, f->concurrency, false)
+		       .seconds > 0;
+}
+
 void far_lines_by_loop(const struct far_accesses *far, const struct profile *profile,
 		       const struct model_function *f, struct far_lines *sums)
 {
@@ -117,6 +126,9 @@ void far_lines_by_loop(const struct far_accesses *far, const struct profile *pro
 							      rows[k].offset < row->start));
 	for (; i < far->n_rows && rows[i].module == row->module && rows[i].offset < row->end; i++)
 		add(&sums[model_loops_at(f, rows[i].offset)], &rows[i]);
+	for (i = 0; i <= f->n_loops; i++)
+		if (!rates_known(profile, f, &sums[i]))
+			sums[i] = (struct far_lines){0};
 }
 
 double far_lines_crowd_s(const struct profile *profile, const struct far_lines *lines)

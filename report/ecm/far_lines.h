@@ -37,7 +37,8 @@ struct far_lines {
 	double lines[MODEL_LEVELS], crowded[MODEL_LEVELS];
 };
 /* Those of a function's own code: sums[i] of what is in loop i and in none within it, sums[n_loops]
- * of what is in no loop; all are zero before.  `far` may be NULL: none. */
+ * of what is in no loop; all are zero before.  Where it is not known what they take (`random`)
+ * there are none: they stay among those that are streamed.  `far` may be NULL: none. */
 void far_lines_by_loop(const struct far_accesses *far, const struct profile *profile,
 		       const struct model_function *f, struct far_lines *sums);
 

@@ -110,6 +110,12 @@ Test(far_lines, are_told_by_level_and_loop)
 	profile_set_fact(p, "one_set_l3_ns", "4");
 	profile_set_fact(p, "one_set_memory_ns", "10");
 	assert_ok(far_accesses_init(p, &model, &far));
+	/* without rates of lines that nothing fetches ahead there are none */
+	far_lines_by_loop(&far, p, find(&model, "column"), sums);
+	cr_expect(sums[0].lines[3] == 0 && sums[0].crowded[3] == 0);
+	static const char *const levels[] = {"L2", "L3", "DRAM"};
+	for (int level = 0; level < 3; level++)
+		sample_roof(p, ROOF_BANDWIDTH, "scalar", "", "random", levels[level], 1, 16);
 	far_lines_by_loop(&far, p, find(&model, "column"), sums);
 	cr_expect_eq(sums[0].lines[1], TURNS / 4);
 	cr_expect_eq(sums[0].lines[2], TURNS / 2);

@@ -53,8 +53,8 @@ static const char *slowdown_word(const struct options *given)
 /* Calls are short: of cold ones all sets are simulated unless fewer are asked for. */
 static unsigned cache_sample(const struct options *given)
 {
-	const bool all =
-		(given->caches != CACHES_AS_IS || given->other_caches || given->tlb) && !given->cache_sample;
+	const bool all = (given->caches != CACHES_AS_IS || given->other_caches || given->tlb) &&
+			 !given->cache_sample;
 	return all ? 1 : (unsigned)given->cache_sample;
 }
 
@@ -115,8 +115,8 @@ static struct rf_error *take_other_caches(const struct options *given, struct ge
 static struct rf_error *take_slowdown(const struct options *given, double *slowdown)
 {
 	char *end;
-	const bool all =
-		given->cache_sample || given->caches != CACHES_AS_IS || given->other_caches || given->tlb;
+	const bool all = given->cache_sample || given->caches != CACHES_AS_IS ||
+			 given->other_caches || given->tlb;
 	*slowdown = all ? 0 : TRAFFIC_SLOWDOWN;
 	if (!given->slowdown)
 		return NULL;

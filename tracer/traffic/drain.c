@@ -310,8 +310,9 @@ static void share_depth(struct drain *drain)
  * caches, of other lines, or a TLB are simulated too. */
 static unsigned recorded_windows(const struct simulation *simulation)
 {
-	return simulation->other || simulation->tlb_pages[0] ? 0
-				 : access_filter_lines(&simulation->geometry, !simulation->by_line);
+	return simulation->other || simulation->tlb_pages[0]
+		       ? 0
+		       : access_filter_lines(&simulation->geometry, !simulation->by_line);
 }
 
 struct drain_source *drain_add_thread(struct drain *drain, struct trace_config *config,

@@ -310,12 +310,13 @@ static inline uint64_t rotate_right(uint64_t bits, unsigned n)
 }
 
 /* Whether a record may be taken line by line: steps and pages are not looked at, no line brings in
- * another, none lies outside of the address space, and no other machine's caches want each access. */
+ * another, none lies outside of the address space, and no other machine's caches want each access.
+ */
 static bool goes_by_lines(const struct record_reader *reader, const struct trace_record *record)
 {
 	const uint64_t line = record->address / CACHE_LINE;
-	return !reader->in_burst && !reader->tlb && reader->simulation->by_line && reader->filter.on &&
-	       !reader->simulation->other && !trace_record_repeats(record) &&
+	return !reader->in_burst && !reader->tlb && reader->simulation->by_line &&
+	       reader->filter.on && !reader->simulation->other && !trace_record_repeats(record) &&
 	       line - FARTHEST_LINE < (1ull << SPACE_SHIFT) - 2 * FARTHEST_LINE;
 }
 

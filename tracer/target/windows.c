@@ -27,6 +27,7 @@ struct windows {
 	uint64_t since_ns;    /* of this window, or of the time outside; 0: before the first */
 	uint64_t seen_ns;     /* when `earned_ns` was right */
 	uint32_t number;      /* of windows so far */
+	uint32_t ended;       /* the number of the one that a thread has ended last */
 	enum copy wanted;
 	bool by_chance; /* the window began when it was its time; else for new code, or first */
 	uint64_t random;
@@ -109,7 +110,9 @@ enum copy windows_wanted(struct windows *windows, uint64_t now)
 void windows_pay(struct windows *windows, uint64_t ns)
 {
 	pthread_mutex_lock(&windows->lock);
-	windows->earned_ns -= (double)ns * (1 + windows->share);
+	if (windows->ended == windows->number)
+		windows->earned_ns -= (double)ns * (1 + windows->share);
+	windows->ended = windows->number;
 	pthread_mutex_unlock(&windows->lock);
 }
 

@@ -21,8 +21,9 @@ void windows_destroy(struct windows *windows);
 
 /* The copy that threads are to run now (clock_now_ns); to be asked often.  From any thread. */
 enum copy windows_wanted(struct windows *windows, uint64_t now);
-/* So many ns outside of windows, which windows_wanted has been asked about, were taken by the end
- * of one: they are paid for as if they had been in it. */
+/* The end of a window has taken so many ns of a thread, outside of windows.  Those of all threads
+ * but the first are paid for as if they had been in it: else a program of many threads would pass
+ * most of its time there.  With one thread that would halve what windows see. */
 void windows_pay(struct windows *windows, uint64_t ns);
 /* Code has come up that no window has seen: whether there is one for it from now on. */
 bool windows_begin_for_new_code(struct windows *windows, uint64_t now);

@@ -50,8 +50,8 @@ Test(windows, take_their_share)
 		}
 }
 
-/* The end of each window takes as long as the window: half of what windows may take is left for
- * them. */
+/* The end of each window takes two threads as long as the window: that of the second one is paid
+ * for, and half of what windows may take is left for them. */
 Test(windows, pay_for_their_ends)
 {
 	struct windows *windows = windows_create(1.5, 10);
@@ -65,6 +65,7 @@ Test(windows, pay_for_their_ends)
 			now += took;
 			ends_s += (double)took * 1e-9;
 			(void)windows_wanted(windows, now);
+			windows_pay(windows, took);
 			windows_pay(windows, took);
 		} else if (before == COPY_PLAIN && wanted == COPY_FIRST) {
 			since = now;

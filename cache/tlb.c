@@ -116,8 +116,7 @@ struct tlb *tlb_create(uint32_t near, uint32_t far)
 	struct tlb *tlb = calloc(1, sizeof(*tlb));
 	if (!tlb)
 		return NULL;
-	const bool complete = level_init(&tlb->near, near) & level_init(&tlb->far, far);
-	if (complete)
+	if (level_init(&tlb->near, near) && level_init(&tlb->far, far))
 		return tlb;
 	tlb_destroy(tlb);
 	return NULL;

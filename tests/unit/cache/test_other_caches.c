@@ -86,8 +86,8 @@ Test(other_caches, as_the_slow_simulator)
 	static const char *const texts[] = {
 		"line=32,L1=8K:4,L2=64K:8",
 		"L1=8K:4,L2=64K:8",
-		"line=128,L1=16K:8:write-through:no-write-allocate,L2=64K:8:inclusive:private,"
-		"L3=192K:12:victim",
+		("line=128,L1=16K:8:write-through:no-write-allocate,L2=64K:8:inclusive:private,"
+		 "L3=192K:12:victim"),
 		"line=128,L1=16K:8:write-through,L2=64K:8:inclusive",
 		"line=256,L1=16K:4,L2=128K:16",
 		"line=512,L1=32K:4,L2=128K:4:inclusive,L3=256K:8:victim",

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#define MEMORY_PART 4
 #define PAGE 4096
 #define FIRST_WALK 16 /* pages */
 /* A page and a line: such lines are spread over all sets of the caches. */
@@ -135,10 +136,13 @@ struct measurement {
 	struct page_costs *costs;
 };
 
-static void measure_walks(struct page_costs *costs)
+/* Not where that much might be more than there is beside the roofs' own memory. */
+static void measure_walks(const struct topology *topology, struct page_costs *costs)
 {
 	const size_t bytes = (size_t)FIRST_WALK * SPREAD << (PAGE_WALKS - 1);
 	struct page_walk walks[PAGE_WALKS];
+	if (bytes > topology->memory_available / MEMORY_PART)
+		return;
 	char *memory =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
@@ -187,7 +191,7 @@ static void measure_here(void *context, int thread)
 	const struct page_walk walk = walk_over(arena->base, (uint32_t)pages);
 	for (int kind = 0; kind < 2; kind++)
 		measurement->costs->huge_walk_ns[kind] = walk.ns[kind];
-	measure_walks(measurement->costs);
+	measure_walks(measurement->run->topology, measurement->costs);
 }
 
 void page_costs_measure(const struct roofs_run *run, const struct roof_site *site,

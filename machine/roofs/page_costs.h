@@ -18,6 +18,7 @@ struct page_walk {
 void page_costs_of_walks(const struct page_walk *walks, size_t n, struct page_costs *costs);
 
 /* Measures it for some 0.3 s, on the first thread of a site and in its memory, whose numbers are
- * overwritten, and in some 140 MB of small pages.  What cannot be had stays 0. */
+ * overwritten, and in some 140 MB of small pages, where there is four times that.  What cannot be
+ * had stays 0. */
 void page_costs_measure(const struct roofs_run *run, const struct roof_site *site,
 			struct page_costs *costs);

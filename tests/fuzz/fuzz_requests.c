@@ -299,7 +299,8 @@ static struct target *open_target(const uint8_t *code, size_t n, int n_arenas, u
 	struct target *target = calloc(1, sizeof(*target));
 	require(target);
 	target->profile = profile_create();
-	require(target->profile);
+	target->told = calloc(1, sizeof(*target->told));
+	require(target->profile && target->told);
 	target->lock = lock;
 	target->n_slots = 1;
 	target->slots = map_guarded(SLOTS_SIZE);
@@ -348,12 +349,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct code_cache *cache = &target->copies[COPY_FIRST].cache;
 	uint8_t *slots = target->slots, *arenas[] = {cache->arenas[0].host, cache->arenas[1].host};
 	struct profile *profile = target->profile;
+	struct told_threads *told = target->told;
 	target_finish(target);
 	check_profile(profile);
 	unmap_guards(slots, SLOTS_SIZE);
 	for (int i = 0; i < 1 + (int)(layout & 1); i++)
 		unmap_guards(arenas[i], arena_size);
 	target_destroy(target);
+	told_threads_deinit(told);
+	free(told);
 	profile_destroy(profile);
 	return 0;
 }

@@ -20,7 +20,9 @@
 #include <unistd.h>
 
 /* What version 12 has more than 11, 11 in the tables of 10, and 10 in those of earlier ones. */
-#define WITHOUT_VERSION_12 "DROP TABLE page_walks; ALTER TABLE kernel_sums DROP COLUMN by_call; "
+#define WITHOUT_VERSION_12                                                                      \
+	"DROP TABLE other_traffic; DROP TABLE page_walks; ALTER TABLE kernel_sums DROP COLUMN " \
+	"by_call; "
 #define WITHOUT_VERSION_11 \
 	WITHOUT_VERSION_12 "ALTER TABLE traffic DROP COLUMN mem_conflict_unknown_lines; "
 #define WITHOUT_VERSION_10 WITHOUT_VERSION_11 WITHOUT_KERNELS
@@ -604,7 +606,7 @@ Test(profile, a_schema_without_other_traffic_is_read)
 	for (int event = 0; event <= TRAFFIC_MEM_LEFT; event++)
 		cr_expect_eq(loaded->other_traffic[0].bytes[event], row.bytes[event]);
 	profile_destroy(loaded);
-	run_sql("DROP TABLE other_traffic; PRAGMA user_version = 11");
+	run_sql(WITHOUT_VERSION_12 "PRAGMA user_version = 11");
 	assert_ok(profile_load(file, &loaded));
 	cr_expect_eq(loaded->n_other_traffic, 0);
 	cr_expect_eq(loaded->n_traffic, saved->n_traffic);

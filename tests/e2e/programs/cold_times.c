@@ -1,8 +1,8 @@
 /* Follows a chain of lines through memory, CHAIN lines at random, each call once, and another chain each time: what
  * a processor learns of one is of no use.  Usage: cold_times HOW CALLS [FILE].
  *
- * HOW: calls: nothing else.  flush: it flushes its lines itself before each call, and writes the mean of the calls'
- * times in s to standard error.  nested: the kernel calls itself.  threads: each call by a thread of its own.
+ * HOW: calls: nothing else.  flush: it flushes its lines itself before each call, waits for a child, as a thread is stopped
+ * and goes on elsewhere, and writes the mean of the calls' times in s to standard error.  nested: the kernel calls itself.  threads: each call by a thread of its own.
  * left: calls are left by longjmp.  exec: it executes itself anew in the end.  signals: a timer's signals come
  * meanwhile, and it is stopped and goes on.  blocked: with all signals blocked.  FILE gets its number, and "done" at
  * the end. */
@@ -105,6 +105,15 @@ static void be_stopped(void)
 	waitpid(child, NULL, 0);
 }
 
+/* Another process runs, and this one is switched from and to. */
+static void pause_shortly(void)
+{
+	const pid_t child = fork();
+	if (!child)
+		_exit(0);
+	waitpid(child, NULL, 0);
+}
+
 static void tell(const char *file, const char *text)
 {
 	FILE *out = file ? fopen(file, "a") : NULL;
@@ -162,6 +171,8 @@ int main(int argc, char **argv)
 		for (int k = 0; !strcmp(how, "flush") && k < CHAIN; k++)
 			_mm_clflush(&lines[k]);
 		_mm_mfence();
+		if (!strcmp(how, "flush"))
+			pause_shortly();
 		const double begin = now();
 		call_as(how);
 		sum += now() - begin;

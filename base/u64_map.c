@@ -11,16 +11,23 @@ static uint64_t stored(uint64_t key)
 	return key ? key : ZERO;
 }
 
+/* Of a product only the upper bits depend on all bits of the key, so the number of a cell is made
+ * of these: keys may be pairs that differ in their upper half alone. */
+static size_t upper_bits(uint64_t product, size_t n)
+{
+	return n > 1 ? product >> (__builtin_clzll(n) + 1) : 0;
+}
+
 static size_t cell_of(uint64_t key, size_t n_cells)
 {
-	return (key * 0x9e3779b97f4a7c15u >> 20) & (n_cells - 1);
+	return upper_bits(key * 0x9e3779b97f4a7c15u, n_cells);
 }
 
 /* Keys near each other, as those of one line of code, have their bits in one word.  Pages, whose
  * low bits are all the same, have other bits nevertheless. */
 static size_t filter_bit(uint64_t key, size_t n_cells)
 {
-	const size_t word = ((key >> 6) * 0xd6e8feb86659fd93u >> 24) & (n_cells / 8 - 1);
+	const size_t word = upper_bits((key >> 6) * 0xd6e8feb86659fd93u, n_cells / 8);
 	return word * 64 + ((key ^ key >> 12) & 63);
 }
 

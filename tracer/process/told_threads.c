@@ -20,22 +20,36 @@ uint32_t told_threads_begin(struct told_threads *told, uint32_t thread, uint64_t
 	return *first;
 }
 
+/* Where the row of that block is noted of a thread that others are told of; NULL: memory is short.
+ */
+static uint32_t *row_of(struct told_threads *told, uint32_t thread, uint32_t block)
+{
+	if (!rf_array_reach((void **)&told->rows_of, &told->n_rows_of, thread,
+			    sizeof(*told->rows_of)))
+		return NULL;
+	struct told_rows *rows = &told->rows_of[thread];
+	return rf_array_reach((void **)&rows->of, &rows->n_of, block, sizeof(*rows->of))
+		       ? &rows->of[block]
+		       : NULL;
+}
+
 /* The first row of a pair is a new one, too, beside what that thread has counted itself. */
 struct rf_error *told_threads_count(struct told_threads *told, struct profile *profile,
 				    struct profile_count count)
 {
 	const uint32_t thread = told_threads_of(told, count.thread);
-	const uint64_t key = ((uint64_t)count.block << 32 | thread) + 1;
-	const uint32_t *row = thread == count.thread ? NULL : u64_map_find(&told->rows_of, key);
-	if (row) {
-		profile->counts[*row].n += count.n;
-		profile->counts[*row].checked += count.checked;
+	uint32_t *row = thread == count.thread ? NULL : row_of(told, thread, count.block);
+	if (row && *row) {
+		profile->counts[*row - 1].n += count.n;
+		profile->counts[*row - 1].checked += count.checked;
 		return NULL;
 	}
-	if (thread != count.thread && profile->n_counts < UINT32_MAX)
-		(void)u64_map_set(&told->rows_of, key, (uint32_t)profile->n_counts);
 	count.thread = thread;
-	return rf_array_add(profile->counts, profile->n_counts, profile->cap_counts, count);
+	struct rf_error *error =
+		rf_array_add(profile->counts, profile->n_counts, profile->cap_counts, count);
+	if (row && !error && profile->n_counts <= UINT32_MAX)
+		*row = (uint32_t)profile->n_counts;
+	return error;
 }
 
 void told_threads_note(const struct told_threads *told, struct profile *profile)
@@ -50,7 +64,9 @@ void told_threads_note(const struct told_threads *told, struct profile *profile)
 void told_threads_deinit(struct told_threads *told)
 {
 	u64_map_deinit(&told->first);
-	u64_map_deinit(&told->rows_of);
+	for (size_t i = 0; i < told->n_rows_of; i++)
+		free(told->rows_of[i].of);
+	free(told->rows_of);
 	free(told->of);
 	*told = (struct told_threads){0};
 }

@@ -13,13 +13,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct told_rows {
+	uint32_t *of; /* by block: its row of counts, plus 1; 0: none yet */
+	size_t n_of;
+};
+
 struct told_threads {
 	struct u64_map first; /* program → the first thread that ran it */
 	uint32_t *of;         /* by thread: the one that it is told of, plus 1; 0: itself */
 	size_t n_of;
-	size_t n_told;          /* threads that are told of others */
-	struct u64_map rows_of; /* block and thread → its row of counts, of threads that others are
-				   told of */
+	size_t n_told; /* threads that are told of others */
+	/* by thread: its rows of counts, of threads that others are told of */
+	struct told_rows *rows_of;
+	size_t n_rows_of;
 };
 
 /* A thread of the profile begins that runs `program`, any number but 0; `many`: there is enough of

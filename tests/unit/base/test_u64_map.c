@@ -56,3 +56,27 @@ Test(u64_map, removed_keys_are_not_found)
 	cr_assert_eq(*u64_map_find(&map, 5), 2);
 	u64_map_deinit(&map);
 }
+
+/* The longest way that a look-up has to go. */
+static size_t longest_run(const struct u64_map *map)
+{
+	size_t longest = 0, run = 0;
+	for (size_t i = 0; i < 2 * map->n_cells; i++) {
+		run = map->cells[i & (map->n_cells - 1)].key ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	return longest;
+}
+
+/* Numbers of things, of pairs, of pages, of lines: each step that a key can have. */
+Test(u64_map, keys_of_all_steps_are_spread)
+{
+	for (int step = 0; step < 48; step++) {
+		struct u64_map map = {0};
+		for (uint64_t i = 1; i <= 10000; i++)
+			cr_assert(u64_map_set(&map, 3 + (i << step), (uint32_t)i));
+		cr_assert_lt(longest_run(&map), 200, "steps of 2 to the %d: %zu", step,
+			     longest_run(&map));
+		u64_map_deinit(&map);
+	}
+}

@@ -164,19 +164,60 @@ struct head {
 
 /* Of four parts beside each other, as a step of rf_hash waits for the one before: a file may have a
  * hundred megabytes. */
-static uint64_t checksum(const char *bytes, size_t size)
+enum { PARTS = 4, STEP = PARTS * sizeof(uint64_t) };
+struct sum {
+	uint64_t of[PARTS + 1];
+	char rest[STEP]; /* of the last piece; it goes on in the next one */
+	size_t n_rest;
+};
+
+static struct sum sum_begin(void)
 {
-	enum { PARTS = 4 };
-	uint64_t sums[PARTS + 1] = {1, 2, 3, 4}, word;
-	const size_t n = size / (PARTS * sizeof(word));
+	return (struct sum){.of = {1, 2, 3, 4}};
+}
+
+static void sum_steps(struct sum *sum, const char *bytes, size_t n)
+{
+	uint64_t of[PARTS], word;
+	memcpy(of, sum->of, sizeof(of));
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < PARTS; k++) {
-			memcpy(&word, bytes + (i * PARTS + k) * sizeof(word), sizeof(word));
-			sums[k] = (sums[k] ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-			sums[k] ^= sums[k] >> 32;
+			memcpy(&word, bytes + i * STEP + k * sizeof(word), sizeof(word));
+			of[k] = (of[k] ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+			of[k] ^= of[k] >> 32;
 		}
-	sums[PARTS] = rf_hash(bytes + n * PARTS * sizeof(word), size - n * PARTS * sizeof(word));
-	return rf_hash(sums, sizeof(sums));
+	memcpy(sum->of, of, sizeof(of));
+}
+
+static void sum_add(struct sum *sum, const char *bytes, size_t size)
+{
+	if (sum->n_rest) {
+		const size_t missing = STEP - sum->n_rest;
+		const size_t n = size < missing ? size : missing;
+		memcpy(sum->rest + sum->n_rest, bytes, n);
+		sum->n_rest += n;
+		bytes += n;
+		size -= n;
+		if (sum->n_rest < STEP)
+			return;
+		sum_steps(sum, sum->rest, 1);
+	}
+	sum_steps(sum, bytes, size / STEP);
+	sum->n_rest = size % STEP;
+	memcpy(sum->rest, bytes + size - sum->n_rest, sum->n_rest);
+}
+
+static uint64_t sum_end(struct sum *sum)
+{
+	sum->of[PARTS] = rf_hash(sum->rest, sum->n_rest);
+	return rf_hash(sum->of, sizeof(sum->of));
+}
+
+static uint64_t checksum(const char *bytes, size_t size)
+{
+	struct sum sum = sum_begin();
+	sum_add(&sum, bytes, size);
+	return sum_end(&sum);
 }
 
 /* What follows it; then path and build id, and what is kept, which may be used where it is. */
@@ -329,9 +370,8 @@ void kept_store_is_broken(struct kept_store *store, const struct kept_key *key)
 
 /* ---- writing ---- */
 
-/* All of a file but its head; NULL: memory is short. */
-static char *compose(const struct kept_store *store, const struct kept_key *key, const void *bytes,
-		     size_t n_bytes, size_t *size)
+/* All of a file but its head and what is kept; NULL: memory is short. */
+static char *compose(const struct kept_store *store, const struct kept_key *key, size_t *size)
 {
 	const struct origin origin = {.self = store->self,
 				      .module = key->stamp,
@@ -339,7 +379,7 @@ static char *compose(const struct kept_store *store, const struct kept_key *key,
 				      .path_size = strlen(key->path),
 				      .build_id_size = strlen(key->build_id)};
 	const size_t padding = padding_of(&origin);
-	*size = sizeof(origin) + origin.path_size + origin.build_id_size + padding + n_bytes;
+	*size = sizeof(origin) + origin.path_size + origin.build_id_size + padding;
 	char *content = malloc(*size), *to = content;
 	if (!content)
 		return NULL;
@@ -347,21 +387,27 @@ static char *compose(const struct kept_store *store, const struct kept_key *key,
 	to = mempcpy(to, key->path, origin.path_size);
 	to = mempcpy(to, key->build_id, origin.build_id_size);
 	memset(to, 0, padding);
-	memcpy(to + padding, bytes, n_bytes);
 	return content;
 }
 
-static void write_file(const char *path, const char *bytes, size_t size)
+static void write_file(const char *path, const struct kept_piece *first,
+		       const struct kept_piece *pieces, size_t n_pieces)
 {
 	const struct whole_file_wish wish = {path, "cannot keep", NULL,
 					     WHOLE_FILE_REGULAR | WHOLE_FILE_PRIVATE |
 						     WHOLE_FILE_UNSYNCED};
-	const struct head head = {KEPT_VERSION, checksum(bytes, size)};
+	struct sum sum = sum_begin();
+	sum_add(&sum, first->bytes, first->size);
+	for (size_t i = 0; i < n_pieces; i++)
+		sum_add(&sum, pieces[i].bytes, pieces[i].size);
+	const struct head head = {KEPT_VERSION, sum_end(&sum)};
 	struct whole_file file;
 	struct rf_error *error = whole_file_stream(&wish, &file);
 	if (!error) {
 		fwrite(&head, sizeof(head), 1, file.stream);
-		fwrite(bytes, 1, size, file.stream);
+		fwrite(first->bytes, 1, first->size, file.stream);
+		for (size_t i = 0; i < n_pieces; i++)
+			fwrite(pieces[i].bytes, 1, pieces[i].size, file.stream);
 		error = whole_file_close(&file, NULL);
 	}
 	rf_error_destroy(error); /* the next run reads again */
@@ -417,19 +463,35 @@ static bool prepare(struct kept_store *store, size_t shelf)
 	return prepared;
 }
 
-void kept_store_save(struct kept_store *store, const struct kept_key *key, const void *bytes,
-		     size_t n_bytes)
+static size_t size_of(const struct kept_piece *pieces, size_t n_pieces)
+{
+	size_t size = 0;
+	for (size_t i = 0; i < n_pieces; i++)
+		size += pieces[i].size;
+	return size;
+}
+
+void kept_store_save_pieces(struct kept_store *store, const struct kept_key *key,
+			    const struct kept_piece *pieces, size_t n_pieces)
 {
 	if (!can_be_kept(store, key) || !file_stamp_is_settled(&key->stamp))
 		return;
 	const size_t shelf = shelf_of(key->kind);
 	char *path = prepare(store, shelf) ? path_of(store, key) : NULL;
 	size_t size = 0;
-	char *content = path ? compose(store, key, bytes, n_bytes, &size) : NULL;
-	if (content && size + sizeof(struct head) <= shelves[shelf].most_file) {
-		write_file(path, content, size);
+	char *content = path ? compose(store, key, &size) : NULL;
+	const struct kept_piece first = {content, size};
+	if (content &&
+	    sizeof(struct head) + size + size_of(pieces, n_pieces) <= shelves[shelf].most_file) {
+		write_file(path, &first, pieces, n_pieces);
 		remove_oldest(store->directories[shelf], shelves[shelf].most_all);
 	}
 	free(content);
 	free(path);
+}
+
+void kept_store_save(struct kept_store *store, const struct kept_key *key, const void *bytes,
+		     size_t size)
+{
+	kept_store_save_pieces(store, key, &(struct kept_piece){bytes, size}, 1);
 }

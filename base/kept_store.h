@@ -77,3 +77,10 @@ void kept_store_is_broken(struct kept_store *store, const struct kept_key *key);
  */
 void kept_store_save(struct kept_store *store, const struct kept_key *key, const void *bytes,
 		     size_t size);
+/* The same of bytes that lie in several places: they are kept one behind the other. */
+struct kept_piece {
+	const void *bytes;
+	size_t size;
+};
+void kept_store_save_pieces(struct kept_store *store, const struct kept_key *key,
+			    const struct kept_piece *pieces, size_t n_pieces);

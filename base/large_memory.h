@@ -1,20 +1,17 @@
 /* Memory by the megabyte that is written at once: in large pages where the kernel has some, as each
- * small one takes a fault of its own, which is longer than filling it. */
+ * small one takes a fault of its own, which is longer than filling it.  What is freed is kept for
+ * those who ask next, since the kernel clears each page that it gives, which takes longer than
+ * copying something there. */
 #pragma once
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
+#include <stddef.h>
 
-#define LARGE_PAGE ((uintptr_t)2 << 20)
+#define LARGE_KEPT ((size_t)128 << 20) /* bytes that are kept at most */
 
-/* As malloc; to be freed, or made larger, in the same way. */
-static inline void *large_malloc(size_t size)
-{
-	void *memory = malloc(size);
-	const uintptr_t start = ((uintptr_t)memory + LARGE_PAGE - 1) & -LARGE_PAGE;
-	const uintptr_t end = ((uintptr_t)memory + size) & -LARGE_PAGE;
-	if (memory && start < end)
-		(void)madvise((void *)start, end - start, MADV_HUGEPAGE);
-	return memory;
-}
+/* As malloc; what is in the memory is anything.  May be made larger by realloc, and freed by free
+ * or large_free.  Any thread may call all of these. */
+void *large_malloc(size_t size);
+/* Frees memory of malloc, calloc, realloc or large_malloc.  NULL is allowed. */
+void large_free(void *memory);
+/* Gives back all that is kept. */
+void large_release(void);

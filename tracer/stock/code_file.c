@@ -13,9 +13,10 @@
 struct walker {
 	void (*value)(struct walker *walker, void *value, size_t size);
 	void (*list)(struct walker *walker, void **items, size_t *n, size_t size, bool lasts);
-	uint8_t *at, *end; /* NULL: how many bytes it takes is all that is asked */
-	size_t size;
-	bool failed; /* there is less than that */
+	struct kept_piece *pieces; /* what is written */
+	size_t n_pieces, cap_pieces;
+	uint8_t *at, *end; /* what is read, up to there */
+	bool failed;       /* there is less than that, or memory is short */
 };
 
 #define VALUE(walker, lvalue) (walker)->value(walker, &(lvalue), sizeof(lvalue))
@@ -98,14 +99,12 @@ static void walk(struct walker *walker, struct kept_code *kept, struct code_name
 
 static void put(struct walker *walker, const void *bytes, size_t size)
 {
-	const size_t padding = -size & (ALIGNMENT - 1);
-	walker->size += size + padding;
-	if (!walker->at)
-		return;
-	if (size)
-		memcpy(walker->at, bytes, size);
-	memset(walker->at + size, 0, padding);
-	walker->at += size + padding;
+	static const char zeros[ALIGNMENT];
+	const struct kept_piece piece = {bytes, size}, padding = {zeros, -size & (ALIGNMENT - 1)};
+	walker->failed |= (piece.size && !rf_array_push(walker->pieces, walker->n_pieces,
+							walker->cap_pieces, piece)) ||
+			  (padding.size && !rf_array_push(walker->pieces, walker->n_pieces,
+							  walker->cap_pieces, padding));
 }
 
 static void put_value(struct walker *walker, void *value, size_t size)
@@ -121,17 +120,16 @@ static void put_list(struct walker *walker, void **items, size_t *n, size_t size
 }
 
 /* Nothing of it is changed. */
-char *code_file_write(const struct kept_code *kept, const struct code_names *names, size_t *size)
+struct kept_piece *code_file_pieces(const struct kept_code *kept, const struct code_names *names,
+				    size_t *n)
 {
-	struct kept_code *code = (struct kept_code *)kept;
 	struct walker walker = {.value = put_value, .list = put_list};
-	walk(&walker, code, (struct code_names *)names);
-	*size = walker.size;
-	char *bytes = malloc(*size);
-	walker.at = (uint8_t *)bytes;
-	if (bytes)
-		walk(&walker, code, (struct code_names *)names);
-	return bytes;
+	walk(&walker, (struct kept_code *)kept, (struct code_names *)names);
+	*n = walker.n_pieces;
+	if (!walker.failed)
+		return walker.pieces;
+	free(walker.pieces);
+	return NULL;
 }
 
 /* ---- names of modules ---- */

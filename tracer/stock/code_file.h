@@ -26,8 +26,10 @@ bool code_names_take(struct code_names *names, const struct kept_code *kept,
 		     const struct profile *profile);
 void code_names_deinit(struct code_names *names);
 
-/* All of it, heap, with *size; NULL: memory is short. */
-char *code_file_write(const struct kept_code *kept, const struct code_names *names, size_t *size);
+/* All of it, as *n pieces of memory of both, in a list that is to be freed; NULL: memory is short.
+ */
+struct kept_piece *code_file_pieces(const struct kept_code *kept, const struct code_names *names,
+				    size_t *n);
 
 /* What was written, with the numbers that its modules have in this profile, to which they are
  * added.  NULL: a module's file is another one now, or memory is short; or (*broken) it is damaged

@@ -234,12 +234,12 @@ void stock_save(struct stock *stock)
 	for (size_t i = 0; i < stock->n_items && stock->store; i++) {
 		const struct stocked *item = &stock->items[i];
 		struct kept_key key;
-		size_t size;
+		size_t n;
 		if (!item->is_named || !key_of(stock, item->program, item->kind, &key))
 			continue;
-		char *bytes = code_file_write(item->code, &item->names, &size);
-		if (bytes)
-			kept_store_save(stock->store, &key, bytes, size);
-		free(bytes);
+		struct kept_piece *pieces = code_file_pieces(item->code, &item->names, &n);
+		if (pieces)
+			kept_store_save_pieces(stock->store, &key, pieces, n);
+		free(pieces);
 	}
 }

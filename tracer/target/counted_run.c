@@ -3,6 +3,7 @@
 #include "tracer/target/counted_run.h"
 
 #include "base/clock.h"
+#include "base/large_memory.h"
 #include "profile/profile_kernels.h"
 #include "tracer/process/allocators.h"
 #include "tracer/process/stops.h"
@@ -526,6 +527,7 @@ void counted_run_destroy(struct counted_run *run)
 	kernel_files_destroy(run->kernels);
 	module_files_destroy(run->files);
 	told_threads_deinit(&run->told);
+	large_release();
 	pthread_mutex_destroy(&run->lock);
 	for (size_t i = 0; i < run->n_let_go; i++)
 		close(run->let_go[i]);

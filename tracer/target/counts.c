@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/large_memory.h"
 #include "tracer/span/span.h"
 #include "tracer/translate/derive.h"
 #include "tracer/translate/inherit.h"
@@ -62,7 +63,7 @@ static struct rf_error *collect_blocks(struct target *target, enum copy copy,
 				       const uint64_t *counters, uint32_t thread)
 {
 	const struct code_cache *cache = &target->copies[copy].cache;
-	int64_t *executions = malloc(cache->n_blocks * sizeof(*executions) + 1);
+	int64_t *executions = large_malloc(cache->n_blocks * sizeof(*executions) + 1);
 	struct rf_error *error = executions && derive_executions(cache, counters, executions)
 					 ? NULL
 					 : rf_error_no_memory();
@@ -74,7 +75,7 @@ static struct rf_error *collect_blocks(struct target *target, enum copy copy,
 		target->untraced += (double)executions[i] * cache->blocks[i].n_untraced;
 		error = add_whole(target, &cache->blocks[i], thread, copy, executions[i]);
 	}
-	free(executions);
+	large_free(executions);
 	return error;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/assert.h"
+#include "base/large_memory.h"
 #include "tracer/translate/assemble.h"
 
 #include <string.h>
@@ -28,16 +29,16 @@ void code_cache_deinit(struct code_cache *cache)
 		free(cache->blocks[i].bytes);
 	for (int i = 0; i < cache->n_arenas; i++) {
 		free(cache->arenas[i].pieces);
-		free(cache->arenas[i].fields);
+		large_free(cache->arenas[i].fields);
 	}
-	free(cache->landings);
-	free(cache->blocks);
+	large_free(cache->landings);
+	large_free(cache->blocks);
 	free(cache->units);
-	free(cache->links);
-	free(cache->stubs);
-	free(cache->crossings);
-	free(cache->derived);
-	free(cache->leaving);
+	large_free(cache->links);
+	large_free(cache->stubs);
+	large_free(cache->crossings);
+	large_free(cache->derived);
+	large_free(cache->leaving);
 	u64_map_deinit(&cache->block_of_pc.own);
 	u64_map_deinit(&cache->links_to.own);
 	u64_map_deinit(&cache->landing_of_pc.own);

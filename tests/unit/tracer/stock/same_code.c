@@ -242,14 +242,29 @@ static void compare(const struct kept_code *x, const struct kept_code *y, unsign
 	compare_orders(&x->of_entries, &y->of_entries);
 }
 
+char *file_bytes(const struct kept_code *kept, const struct code_names *names, size_t *size)
+{
+	size_t n;
+	struct kept_piece *pieces = code_file_pieces(kept, names, &n);
+	cr_assert(pieces);
+	*size = 0;
+	for (size_t i = 0; i < n; i++)
+		*size += pieces[i].size;
+	char *bytes = malloc(*size + 1), *to = bytes;
+	cr_assert(bytes);
+	for (size_t i = 0; i < n; i++)
+		to = mempcpy(to, pieces[i].bytes, pieces[i].size);
+	free(pieces);
+	return bytes;
+}
+
 struct kept_code *keep_in_file(struct kept_code *kept, unsigned shift)
 {
 	struct profile *profile = profile_with_modules(0), *other = profile_with_modules(shift);
 	struct code_names names;
 	size_t size;
 	cr_assert(code_names_take(&names, kept, profile));
-	char *bytes = code_file_write(kept, &names, &size);
-	cr_assert(bytes);
+	char *bytes = file_bytes(kept, &names, &size);
 	struct kept_bytes file = {.file = bytes, .bytes = bytes, .size = size};
 	bool broken;
 	struct kept_code *read = code_file_read(&file, other, &broken);

@@ -61,8 +61,7 @@ static char *random_file(const struct setting *setting, size_t *size)
 	struct profile *profile = profile_with_modules(0);
 	struct code_names names;
 	cr_assert(code_names_take(&names, kept, profile));
-	char *bytes = code_file_write(kept, &names, size);
-	cr_assert(bytes);
+	char *bytes = file_bytes(kept, &names, size);
 	code_names_deinit(&names);
 	kept_code_release(kept);
 	profile_destroy(profile);
@@ -110,7 +109,7 @@ Test(code_file, does_not_hold_when_a_module_has_changed)
 	profile->modules[FIRST_MODULE].path = strdup(path);
 	cr_assert(code_names_take(&names, kept, profile));
 	for (int changed = 0; changed < 2; changed++) {
-		char *bytes = code_file_write(kept, &names, &size);
+		char *bytes = file_bytes(kept, &names, &size);
 		struct kept_bytes file = {.file = bytes, .bytes = bytes, .size = size};
 		struct kept_code *read = code_file_read(&file, profile, &broken);
 		cr_assert(!broken);

@@ -15,7 +15,7 @@ static inline bool rf_array_reserve(void **items, size_t n, size_t *cap, size_t 
 {
 	if (n < *cap)
 		return true;
-	size_t wanted = *cap ? *cap * 2 : 16;
+	size_t wanted = *cap ? *cap + *cap / 2 : 16;
 	if (wanted > SIZE_MAX / 2 / size)
 		return false;
 	void *grown = realloc(*items, wanted * size);

@@ -6,7 +6,7 @@
 /* The simulation takes a part of the time since the first thread began, and what a few bursts take
  * at once. */
 #define SPENT_PART 10
-#define SPENT_AT_ONCE_NS 25000000
+#define SPENT_AT_ONCE_NS 8000000
 /* Between two bursts of a thread is so much of the time that it has run, as far as this. */
 #define WAIT_PART 32
 #define WAIT_MOST_NS 50000000

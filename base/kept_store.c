@@ -191,6 +191,8 @@ static void sum_steps(struct sum *sum, const char *bytes, size_t n)
 
 static void sum_add(struct sum *sum, const char *bytes, size_t size)
 {
+	if (!size) /* `bytes` may be NULL then */
+		return;
 	if (sum->n_rest) {
 		const size_t missing = STEP - sum->n_rest;
 		const size_t n = size < missing ? size : missing;

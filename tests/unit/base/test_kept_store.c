@@ -50,7 +50,7 @@ static size_t cut(const char *bytes, size_t size, struct kept_piece *pieces)
 		pieces[n++] = (struct kept_piece){bytes + at, piece};
 		at += piece;
 	}
-	pieces[n++] = (struct kept_piece){bytes + at, size - at};
+	pieces[n++] = (struct kept_piece){at < size ? bytes + at : NULL, size - at};
 	return n;
 }
 

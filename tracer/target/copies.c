@@ -290,7 +290,7 @@ void copies_change(struct target *target, int slot, enum copy copy)
 	}
 	const uint64_t start = clock_now_ns();
 	end_window(target, slot);
-	windows_pay(target->windows, clock_now_ns() - start);
+	windows_pay(target->windows, number, clock_now_ns() - start);
 }
 
 bool copies_is_new(struct target *target, int slot, uint64_t pc)

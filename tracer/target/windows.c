@@ -16,10 +16,13 @@
  * be spent on them before it is earned. */
 #define NEW_CODE_NS 3e6
 #define LEAST_DEBT_NS 150e6
+#define LEAST_PART 10 /* a moment earns one part in so many of what it earns at first, or more */
 
 struct windows {
 	pthread_mutex_t lock; /* of all that follows */
 	double share;         /* time in windows for each second outside */
+	double native_ns;     /* what the program takes natively; 0: not known */
+	double outside_ns;    /* time outside of windows so far */
 	double length_ns;     /* of a window, in the mean */
 	double debt_ns;       /* what may be spent on new code ahead */
 	double earned_ns;     /* that windows may take; below 0: they have taken too much */
@@ -49,7 +52,8 @@ struct windows *windows_create(double slowdown, double native_s)
 		return NULL;
 	pthread_mutex_init(&windows->lock, NULL);
 	windows->share = slowdown - 1;
-	const double all_ns = native_s * windows->share * 1e9;
+	windows->native_ns = native_s * 1e9;
+	const double all_ns = windows->native_ns * windows->share;
 	windows->length_ns = fmin(fmax(all_ns / WINDOW_PART, SHORTEST_NS), LONGEST_NS);
 	windows->debt_ns = fmax(all_ns, LEAST_DEBT_NS);
 	windows->number = 1;
@@ -75,6 +79,32 @@ static void begin_window(struct windows *windows, uint64_t now)
 	windows->end_ns = windows->length_ns * about_one(windows);
 }
 
+/* What so many ns outside of windows earn.  A program that takes longer there than natively is
+ * slowed down by being counted, as interpreters are; windows are not to come on top of that with as
+ * much again.  So each moment beyond the native time earns less by the square of the ratio, but
+ * never less than a tenth, from `least_ns` on: it may do something else in the end. */
+static double earned_by(const struct windows *windows, double outside_ns)
+{
+	const double native_ns = windows->native_ns, least_ns = native_ns * sqrt(LEAST_PART);
+	if (native_ns <= 0 || outside_ns <= native_ns)
+		return windows->share * outside_ns;
+	if (outside_ns <= least_ns)
+		return windows->share * native_ns * (2 - native_ns / outside_ns);
+	return earned_by(windows, least_ns) + windows->share * (outside_ns - least_ns) / LEAST_PART;
+}
+
+/* The inverse: how many ns outside of windows earn that. */
+static double time_to_earn(const struct windows *windows, double earned_ns)
+{
+	const double native_ns = windows->native_ns, least_ns = native_ns * sqrt(LEAST_PART);
+	const double outside_ns = earned_ns / windows->share;
+	if (native_ns <= 0 || outside_ns <= native_ns)
+		return outside_ns;
+	const double beyond = earned_ns - earned_by(windows, least_ns);
+	return beyond < 0 ? native_ns / (2 - outside_ns / native_ns)
+			  : least_ns + beyond * LEAST_PART / windows->share;
+}
+
 /* Brings everything up to date. */
 static void advance(struct windows *windows, uint64_t now)
 {
@@ -92,7 +122,9 @@ static void advance(struct windows *windows, uint64_t now)
 		windows->since_ns = now;
 		windows->end_ns = windows->length_ns * about_one(windows);
 	} else {
-		windows->earned_ns += passed * windows->share;
+		const double before = earned_by(windows, windows->outside_ns);
+		windows->outside_ns += passed;
+		windows->earned_ns += earned_by(windows, windows->outside_ns) - before;
 		if (windows->earned_ns >= windows->end_ns)
 			begin_window(windows, now);
 	}
@@ -107,12 +139,13 @@ enum copy windows_wanted(struct windows *windows, uint64_t now)
 	return wanted;
 }
 
-void windows_pay(struct windows *windows, uint64_t ns)
+void windows_pay(struct windows *windows, uint32_t number, uint64_t ns)
 {
 	pthread_mutex_lock(&windows->lock);
-	if (windows->ended == windows->number)
+	if (windows->ended >= number)
 		windows->earned_ns -= (double)ns * (1 + windows->share);
-	windows->ended = windows->number;
+	else
+		windows->ended = number;
 	pthread_mutex_unlock(&windows->lock);
 }
 
@@ -139,13 +172,21 @@ uint32_t windows_number(struct windows *windows, bool *by_chance)
 	return number;
 }
 
+/* ns outside of windows until the next one begins. */
+static double time_to_next(const struct windows *windows)
+{
+	const double missing = windows->end_ns - windows->earned_ns;
+	const double so_far = earned_by(windows, windows->outside_ns);
+	return time_to_earn(windows, so_far + missing) - windows->outside_ns;
+}
+
 uint64_t windows_patience(struct windows *windows)
 {
 	pthread_mutex_lock(&windows->lock);
 	const double left =
 		windows->wanted == COPY_FIRST
 			? windows->end_ns - (double)(windows->seen_ns - windows->since_ns)
-			: (windows->end_ns - windows->earned_ns) / windows->share;
+			: time_to_next(windows);
 	pthread_mutex_unlock(&windows->lock);
 	return left > 1 ? (uint64_t)left : 1;
 }

@@ -15,16 +15,17 @@ struct windows;
 #define WINDOWS_FROM_S 0.2
 
 /* `slowdown`: so many times as long as unchecked code may the run take, above 1; `native_s`: what
- * the program takes natively, in s; 0: not known.  NULL when memory is short. */
+ * the program takes natively, in s; 0: not known.  Where unchecked code takes longer than that, so
+ * much less.  NULL when memory is short. */
 struct windows *windows_create(double slowdown, double native_s);
 void windows_destroy(struct windows *windows);
 
 /* The copy that threads are to run now (clock_now_ns); to be asked often.  From any thread. */
 enum copy windows_wanted(struct windows *windows, uint64_t now);
-/* The end of a window has taken so many ns of a thread, outside of windows.  Those of all threads
- * but the first are paid for as if they had been in it: else a program of many threads would pass
- * most of its time there.  With one thread that would halve what windows see. */
-void windows_pay(struct windows *windows, uint64_t ns);
+/* The end of the window of that number has taken so many ns of a thread, outside of windows.  Those
+ * of all threads but the first are paid for as if they had been in it: else a program of many
+ * threads would pass most of its time there.  With one thread that would halve what windows see. */
+void windows_pay(struct windows *windows, uint32_t number, uint64_t ns);
 /* Code has come up that no window has seen: whether there is one for it from now on. */
 bool windows_begin_for_new_code(struct windows *windows, uint64_t now);
 /* The number of the window that began last, from 1 on, and whether its time was chosen by chance.

@@ -4,7 +4,7 @@
  * each place that was executed and that nothing else leads to may be it. */
 #pragma once
 
-#include "base/by_key.h"
+#include "base/sort_by.h"
 #include "insn/flow.h"
 #include "profile/profile.h"
 #include "report/model/model.h"

@@ -1,9 +1,9 @@
 /* The work of each row: blocks × executions × the work of their instructions. */
 #include "report/model/model_count.h"
 
-#include "base/by_key.h"
 #include "base/parallel.h"
 #include "base/search.h"
+#include "base/sort_by.h"
 #include "insn/insn_cache.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "report/model/model_processes.h"
 
 #include "base/array.h"
-#include "base/by_key.h"
 #include "base/search.h"
+#include "base/sort_by.h"
 #include "base/u64_map.h"
 #include "report/model/model_tally.h"
 

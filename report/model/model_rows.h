@@ -10,7 +10,7 @@
  * tables of sums (model_sums_read.h, model_sums_write.h).  What comes behind sees only them. */
 #pragma once
 
-#include "base/by_key.h"
+#include "base/sort_by.h"
 #include "report/model/model.h"
 
 /* Lines by class of sets and event, packed as in struct profile_sum_traffic. */

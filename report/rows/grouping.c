@@ -4,9 +4,9 @@
 #include "report/rows/grouping.h"
 
 #include "base/array.h"
-#include "base/by_key.h"
 #include "base/hash.h"
 #include "base/search.h"
+#include "base/sort_by.h"
 #include "base/u64_map.h"
 #include "profile/function_index.h"
 #include "report/model/model_rows.h"

@@ -1,7 +1,7 @@
 /* Runs and times a loop around a body of code. */
 #include "machine/core/timed_code.h"
 
-#include "machine/kernels/clock_kernels.h"
+#include "machine/core/turn_cycles.h"
 #include "machine/topology/cpu_features.h"
 
 #include <math.h>
@@ -12,12 +12,7 @@
 #include <x86intrin.h>
 
 #define CODE_BYTES (TIMED_CODE_MOST + 8192)
-#define TARGET_TICKS 4500 /* of the time stamp counter: some 2 µs, and three times that */
-#define BATCHES 24        /* at most */
-#define BATCH 5           /* runs of which the fastest is taken */
-#define WITHIN 1.01       /* two batches agree */
-#define CLOCK_COUNT 24
-#define WARM_RUNS 3                /* some 20 µs */
+#define TARGET_TICKS 4500          /* of the time stamp counter: some 2 µs, and three times that */
 #define VALUES (-CODE_BUFFER_HALF) /* where the constants are, from the buffer's middle */
 #define VECTOR_VALUES (VALUES + 256)
 #define FLUSH_TINY 0x8040u /* MXCSR: subnormal numbers are 0, which take no longer than others */
@@ -166,8 +161,9 @@ static bool make_loop(struct timed_code *timed, struct timed_kind kind)
 
 /* ---- its time ---- */
 
-static uint64_t ticks_of_loop(const struct timed_code *timed, uint64_t turns)
+static uint64_t ticks_of_loop(void *context, uint64_t turns)
 {
+	const struct timed_code *timed = context;
 	loop_function *const run = (loop_function *)(uintptr_t)timed->executable;
 	_mm_lfence();
 	const uint64_t start = __rdtsc();
@@ -177,45 +173,12 @@ static uint64_t ticks_of_loop(const struct timed_code *timed, uint64_t turns)
 	return __rdtsc() - start;
 }
 
-static uint64_t ticks_of_clock(uint64_t count)
-{
-	_mm_lfence();
-	const uint64_t start = __rdtsc();
-	_mm_lfence();
-	clock_adds(count);
-	_mm_lfence();
-	return __rdtsc() - start;
-}
-
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* Cycles of one turn, by the fastest of a few runs of one length and of three times that: what
- * comes before and behind the loop is in both.  `warms_up`: runs that do not count come before each
- * of these, as some cores are slower for 10 µs or more when multiplications of 512 bits begin,
- * which may be over in the longer run and not in the shorter one. */
-static double batch(const struct timed_code *timed, uint64_t turns, bool warms_up)
-{
-	uint64_t once = UINT64_MAX, thrice = UINT64_MAX, clock_once = UINT64_MAX,
-		 clock_thrice = UINT64_MAX;
-	for (int i = 0; i < BATCH; i++) {
-		for (int k = 0; k < WARM_RUNS && warms_up; k++)
-			ticks_of_loop(timed, 3 * turns);
-		once = least(once, ticks_of_loop(timed, turns));
-		thrice = least(thrice, ticks_of_loop(timed, 3 * turns));
-		clock_once = least(clock_once, ticks_of_clock(CLOCK_COUNT));
-		clock_thrice = least(clock_thrice, ticks_of_clock(3 * CLOCK_COUNT));
-	}
-	if (thrice <= once || clock_thrice <= clock_once)
-		return INFINITY;
-	const double cycles_per_tick =
-		2.0 * CLOCK_COUNT * CLOCK_CYCLES_PER_COUNT / (double)(clock_thrice - clock_once);
-	return (double)(thrice - once) * cycles_per_tick / (2.0 * (double)turns);
-}
-
-static uint64_t turns_for_target(const struct timed_code *timed)
+static uint64_t turns_for_target(struct timed_code *timed)
 {
 	uint64_t turns = 1;
 	ticks_of_loop(timed, 2);
@@ -227,32 +190,14 @@ static uint64_t turns_for_target(const struct timed_code *timed)
 	return turns;
 }
 
-/* The middle of all batches, as soon as its neighbours confirm it: a batch can be too long when
- * something comes between, and too short when the clock beside it was. */
-static double confirmed(const struct timed_code *timed, uint64_t turns, bool warms_up)
-{
-	double found[BATCHES];
-	for (int n = 1; n <= BATCHES; n++) {
-		const int middle = n / 2;
-		int at = n - 1;
-		const double cycles = batch(timed, turns, warms_up);
-		for (; at > 0 && found[at - 1] > cycles; at--)
-			found[at] = found[at - 1];
-		found[at] = cycles;
-		if (n >= 3 &&
-		    found[middle + 1 < n ? middle + 1 : middle] <= found[middle - 1] * WITHIN)
-			return found[middle];
-	}
-	return NAN;
-}
-
 double timed_code_cycles(struct timed_code *timed, struct timed_kind kind)
 {
 	const unsigned before = _mm_getcsr();
 	if (!make_loop(timed, kind))
 		return NAN;
 	_mm_setcsr(before | FLUSH_TINY);
-	const double cycles = confirmed(timed, turns_for_target(timed), kind.vectors == KIND_ZMM);
+	const double cycles = turn_cycles(ticks_of_loop, timed, turns_for_target(timed),
+					  kind.vectors == KIND_ZMM);
 	_mm_setcsr(before);
 	return cycles;
 }

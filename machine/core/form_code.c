@@ -293,3 +293,48 @@ bool form_shape_of(struct insn_form form, struct form_shape *out)
 		       insn.insn.mnemonic == ZYDIS_MNEMONIC_IDIV;
 	return !out->divides || form.operands[0] == KIND_R32 || form.operands[0] == KIND_R64;
 }
+
+/* Not in the tables of form_shape_of: what needs no more than any x86-64 has, and does nothing. */
+static bool is_idle(const ZydisDecodedInstruction *insn)
+{
+	return insn->meta.category == ZYDIS_CATEGORY_NOP ||
+	       insn->meta.category == ZYDIS_CATEGORY_WIDENOP ||
+	       (insn->meta.category == ZYDIS_CATEGORY_PREFETCH &&
+		insn->meta.isa_set == ZYDIS_ISA_SET_SSE_PREFETCH);
+}
+
+static bool is_common_register(ZydisRegister reg)
+{
+	switch (ZydisRegisterGetClass(reg)) {
+	case ZYDIS_REGCLASS_XMM:
+	case ZYDIS_REGCLASS_YMM:
+	case ZYDIS_REGCLASS_ZMM:
+	case ZYDIS_REGCLASS_MASK:
+	case ZYDIS_REGCLASS_FLAGS:
+		return true;
+	default:
+		return reg == ZYDIS_REGISTER_MXCSR || general_register(reg) != NO_GENERAL;
+	}
+}
+
+bool code_may_run(const struct full_insn *insn)
+{
+	const ZydisInstructionAttributes refused = ZYDIS_ATTRIB_IS_PRIVILEGED |
+						   ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
+						   ZYDIS_ATTRIB_HAS_REPNE;
+	bool allowed = is_idle(&insn->insn) ||
+		       (is_harmless(&insn->insn) && has_set(insn->insn.meta.isa_set));
+	allowed &= !(insn->insn.attributes & refused) &&
+		   insn->insn.meta.branch_type == ZYDIS_BRANCH_TYPE_NONE;
+	for (int i = 0; i < insn->insn.operand_count && allowed; i++) {
+		const ZydisDecodedOperand *operand = &insn->operands[i];
+		if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER)
+			allowed = is_common_register(operand->reg.value);
+		else if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY)
+			allowed = i < insn->insn.operand_count_visible &&
+				  operand->mem.type != ZYDIS_MEMOP_TYPE_VSIB &&
+				  operand->mem.segment != ZYDIS_REGISTER_FS &&
+				  operand->mem.segment != ZYDIS_REGISTER_GS;
+	}
+	return allowed;
+}

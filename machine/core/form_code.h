@@ -44,3 +44,9 @@ struct form_shape {
  * privileged ones, such as go elsewhere, repeat, or touch memory, registers or state that they do
  * not name. */
 bool form_shape_of(struct insn_form form, struct form_shape *out);
+
+/* Whether an instruction of a program may be executed with whatever its registers hold: this
+ * processor has it, it is of a category that computes, moves or prefetches, and what it writes are
+ * registers of general purpose, vectors, masks, flags and the memory that it names.  No branch is
+ * among them. */
+bool code_may_run(const struct full_insn *insn);

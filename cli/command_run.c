@@ -11,8 +11,10 @@
 #include "cli/open_page.h"
 #include "cli/output_file.h"
 #include "cli/report_request.h"
+#include "machine/replay/replay.h"
 #include "ranks/rank_path.h"
 #include "report/account/account_sums.h"
+#include "report/ecm/replays.h"
 #include "report/export/export.h"
 #include "report/model/model.h"
 #include "report/report.h"
@@ -382,15 +384,11 @@ static struct rf_error *check_attach(const struct options *given, const char **w
 	const struct {
 		bool is_given;
 		const char *name;
-	} refused[] = {{given->once, "--once"},
-		       {given->repeat, "--repeat"},
-		       {given->counter, "--counter"},
-		       {given->delay, "--delay"},
-		       {given->start_at, "--start-at"},
-		       {given->stop_at, "--stop-at"},
-		       {given->work, "--work"},
-		       {given->traffic, "--traffic"},
-		       {given->other_caches, "--other-caches"}};
+	} refused[] = {{given->once, "--once"},         {given->repeat, "--repeat"},
+		       {given->counter, "--counter"},   {given->delay, "--delay"},
+		       {given->start_at, "--start-at"}, {given->stop_at, "--stop-at"},
+		       {given->work, "--work"},         {given->traffic, "--traffic"},
+		       {given->replay, "--replay"},     {given->other_caches, "--other-caches"}};
 	if (*words)
 		return usage_error("a process that runs already or a program, not both", *words);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
@@ -413,7 +411,11 @@ static struct rf_error *run_and_report(struct request *request, int *status)
 	if (!error)
 		error = run_program(run);
 	if (!error)
-		error = summarise(request, run) ?: report_and_save(request, run);
+		error = summarise(request, run);
+	if (!error && request->given->replay)
+		error = replays_take(run->profile, replay_loop);
+	if (!error)
+		error = report_and_save(request, run);
 	error = end_without_report(run, error);
 	if (!error)
 		*status = run->timed_status;

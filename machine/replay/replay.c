@@ -10,29 +10,6 @@
 
 #define SECONDS 3 /* that a child has */
 
-const char *replay_why_words(enum replay_why why)
-{
-	static const char *const words[REPLAY_WHYS] = {
-		[REPLAY_DONE] = "it was replayed",
-		[REPLAY_LONG] = "it has too many instructions",
-		[REPLAY_UNDECODED] = "it has bytes that are not known as instructions",
-		[REPLAY_CALLS] = "it calls, returns or jumps by an address in a register",
-		[REPLAY_REFUSED] = "it has an instruction that may do more than compute, or that "
-				   "this processor does not have",
-		[REPLAY_SEGMENT] = "it uses data of its thread (fs or gs)",
-		[REPLAY_SCATTERED] = "it gathers or scatters, by addresses that are not known",
-		[REPLAY_NO_VARIANT] = "there is no such variant of it",
-		[REPLAY_ADDRESS] = "it makes addresses that cannot be, of registers that do not "
-				   "hold what they held in the program",
-		[REPLAY_FAULT] = "an instruction failed, such as a division of what is not what it "
-				 "was in the program",
-		[REPLAY_PAGES] = "it touches too many pages",
-		[REPLAY_UNSTEADY] = "its time did not repeat",
-		[REPLAY_CHILD] = "the process that ran it ended",
-	};
-	return why < REPLAY_WHYS ? words[why] : words[REPLAY_CHILD];
-}
-
 static bool take(struct confined *child, struct replay *out)
 {
 	if (confined_next(child) != REPLAY_ANSWER)
@@ -73,4 +50,23 @@ struct rf_error *replay_measure(const struct way_step *steps, size_t n, enum rep
 	}
 	free(code);
 	return NULL;
+}
+
+struct rf_error *replay_loop(const struct way_step *steps, size_t n, struct loop_replay *out)
+{
+	struct rf_error *error = NULL;
+	for (int i = 0; i < REPLAY_VARIANTS && !error; i++) {
+		struct replay found;
+		error = replay_measure(steps, n, (enum replay_variant)i, &found);
+		if (error)
+			break;
+		out->cycles[i] = found.cycles;
+		if (i == REPLAY_WHOLE) {
+			out->why = found.why;
+			out->folded = found.folded;
+		}
+		if (out->why != REPLAY_DONE)
+			break;
+	}
+	return error;
 }

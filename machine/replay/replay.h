@@ -25,5 +25,6 @@ struct replay {
 struct rf_error *replay_measure(const struct way_step *steps, size_t n, enum replay_variant variant,
 				struct replay *out);
 
-/* "it calls functions", for a sentence that begins with "not replayed: ". */
-const char *replay_why_words(enum replay_why why);
+/* The loop and its variants: fills why, cycles and folded, of which the caller has set cycles to
+ * NAN. Fails only when memory is short. */
+struct rf_error *replay_loop(const struct way_step *steps, size_t n, struct loop_replay *out);

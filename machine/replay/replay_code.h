@@ -11,33 +11,7 @@
 
 #include "insn/way.h"
 #include "machine/core/form_code.h"
-
-/* What is left of the loop. */
-enum replay_variant {
-	REPLAY_WHOLE,
-	REPLAY_MEMORY,     /* loads and stores, and what their addresses are computed by */
-	REPLAY_ARITHMETIC, /* all but loads and stores: registers are in their place */
-	REPLAY_ONE_LINE,   /* all loads go to one line, all stores to another one */
-	REPLAY_VARIANTS
-};
-
-/* Why a loop is not replayed. */
-enum replay_why {
-	REPLAY_DONE,
-	REPLAY_LONG,       /* more instructions than there is room for */
-	REPLAY_UNDECODED,  /* bytes that are no instruction */
-	REPLAY_CALLS,      /* a call, a return, an indirect jump */
-	REPLAY_REFUSED,    /* an instruction that is not known to do no harm, or is not here */
-	REPLAY_SEGMENT,    /* data of a thread */
-	REPLAY_SCATTERED,  /* a gather or scatter, whose addresses are not known */
-	REPLAY_NO_VARIANT, /* the variant cannot be made, or is the loop itself */
-	REPLAY_ADDRESS,    /* an address that cannot be, or is not aligned as it must */
-	REPLAY_FAULT,      /* an instruction failed: a division, one that is not here */
-	REPLAY_PAGES,      /* its data lie in too many pages */
-	REPLAY_UNSTEADY,   /* its time did not repeat within 1 % */
-	REPLAY_CHILD,      /* the child was not there, or ended */
-	REPLAY_WHYS
-};
+#include "machine/data/loop_replay.h"
 
 /* Places that are known beforehand, below 2 GiB so that 32 bits name them. */
 #define REPLAY_CODE UINT64_C(0x40000000)

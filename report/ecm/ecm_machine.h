@@ -7,6 +7,7 @@
 
 struct measured_core;
 struct far_accesses;
+struct loop_replays;
 enum ecm_source {
 	ECM_NO_ROOFS, /* not even reading was measured: there is no prediction of transfers */
 	ECM_PRIOR,    /* too few kernels: the rule of the microarchitecture in [H], or that nothing
@@ -29,6 +30,8 @@ struct ecm_machine {
 	const struct measured_core *core;
 	/* Instructions of the profile that step far; NULL: none are known. */
 	const struct far_accesses *far;
+	/* Loops that were run again by themselves; NULL: none were. */
+	const struct loop_replays *replays;
 };
 
 /* Takes some 2 ms. */

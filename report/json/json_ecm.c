@@ -105,8 +105,22 @@ struct rf_error *report_json_potentials(struct json_writer *out, const char *key
 	return error;
 }
 
+static void put_replay(struct json_writer *out, const char *key, const struct loop_replay *replay)
+{
+	if (!replay) {
+		put_null(out, key);
+		return;
+	}
+	put_object(out, key);
+	for (int i = 0; i < REPLAY_VARIANTS; i++)
+		put_real(out, replay_variant_name((enum replay_variant)i), replay->cycles[i]);
+	put_flag(out, "folded", replay->folded);
+	put_text(out, "why", replay->why == REPLAY_DONE ? NULL : replay_why_words(replay->why));
+	put_end(out);
+}
+
 void report_json_ecm(struct json_writer *out, const char *key, const struct report_view *view,
-		     const struct ecm_account *account)
+		     const struct ecm_account *account, const struct loop_replay *replay)
 {
 	if (!account || !ecm_is_predicted(account)) {
 		put_null(out, key);
@@ -129,6 +143,7 @@ void report_json_ecm(struct json_writer *out, const char *key, const struct repo
 	put_text(out, "hypothesis", view->ecm->fit.rule ? view->ecm->fit.rule->name : NULL);
 	put_text(out, "largest", ecm_account_name(ecm_largest(account)));
 	put_changes(out, "what_if", account);
+	put_replay(out, "replay", replay);
 	put_flag(out, "transfers_known", !(account->lacks & (ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS)));
 	put_end(out);
 }

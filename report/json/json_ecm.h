@@ -1,6 +1,7 @@
 /* Time accounts as JSON. */
 #pragma once
 
+#include "machine/data/loop_replay.h"
 #include "report/ecm/loop_account.h"
 #include "report/json/json_writer.h"
 #include "report/rows/view.h"
@@ -9,9 +10,9 @@
 void report_json_ecm_machine(struct json_writer *out, const char *key,
 			     const struct report_view *view);
 /* Parts and times of a function or a loop; null where there is no prediction.  `account` may be
- * NULL. */
+ * NULL, as may `replay`, of a loop. */
 void report_json_ecm(struct json_writer *out, const char *key, const struct report_view *view,
-		     const struct ecm_account *account);
+		     const struct ecm_account *account, const struct loop_replay *replay);
 /* What changes of its loops would save the program, [{change, saved_s, function,
  * function_saved_s}], the most first; none without a prediction.  Fails only when memory is short.
  */

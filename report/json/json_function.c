@@ -237,7 +237,7 @@ static struct rf_error *put_time_account(struct json_writer *out, const struct r
 		view->ecm ? ecm_function_init(&ecm, view->ecm, view->profile, view->model, f)
 			  : NULL;
 	const bool told = view->ecm && !error;
-	report_json_ecm(out, "ecm", view, told ? &ecm.whole : NULL);
+	report_json_ecm(out, "ecm", view, told ? &ecm.whole : NULL, NULL);
 	report_json_time_account(out, "account", told ? &ecm.whole : NULL);
 	report_json_branches(out, "branches", view, f);
 	error = error ?: report_json_loops(out, "loops", view, f, told ? &ecm : NULL);

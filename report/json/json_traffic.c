@@ -1,6 +1,7 @@
 /* What moved, and what follows from it, as JSON; docs/profile-format.md is the schema. */
 #include "report/json/json_traffic.h"
 
+#include "report/ecm/replays.h"
 #include "report/json/json_ecm.h"
 
 #include "report/reasons/words.h"
@@ -379,8 +380,18 @@ void report_json_metrics(struct json_writer *out, const char *key, const struct 
 
 /* ---- loops ---- */
 
+static const struct loop_replay *replay_of(const struct report_view *view,
+					   const struct model_function *f,
+					   const struct model_loop *loop)
+{
+	return view->ecm && f->function != PROFILE_NONE
+		       ? replays_find(view->ecm->replays, view->profile,
+				      view->profile->functions[f->function].module, loop->header)
+		       : NULL;
+}
+
 static void put_loop(struct json_writer *out, const struct report_view *view,
-		     const struct model_loop *loop, uint32_t call,
+		     const struct model_function *f, const struct model_loop *loop, uint32_t call,
 		     const struct ecm_account *account)
 {
 	const struct tally_main *tally = &loop->tally;
@@ -400,7 +411,7 @@ static void put_loop(struct json_writer *out, const struct report_view *view,
 		 call == PROFILE_NONE ? NULL : report_inlined_name(view->profile, call));
 	if (view->model->traced)
 		put_bytes(out, out, loop->bytes, true, true);
-	report_json_ecm(out, "ecm", view, account);
+	report_json_ecm(out, "ecm", view, account, replay_of(view, f, loop));
 	put_end(out);
 }
 
@@ -411,7 +422,7 @@ struct rf_error *report_json_loops(struct json_writer *out, const char *key,
 	uint32_t *calls = report_calls_of_loops(view, f);
 	put_array(out, key);
 	for (size_t i = 0; calls && i < f->n_loops; i++)
-		put_loop(out, view, &f->loops[i], calls[i], ecm ? &ecm->loops[i] : NULL);
+		put_loop(out, view, f, &f->loops[i], calls[i], ecm ? &ecm->loops[i] : NULL);
 	put_end(out);
 	free(calls);
 	return calls ? NULL : rf_error_no_memory();

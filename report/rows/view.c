@@ -9,6 +9,7 @@
 #include "report/ecm/ecm_machine.h"
 #include "report/ecm/far_lines.h"
 #include "report/ecm/measured_core.h"
+#include "report/ecm/replays.h"
 #include "report/rows/ranking.h"
 
 #include <errno.h>
@@ -298,14 +299,17 @@ struct rf_error *report_with_view(const struct profile *profile,
 	       *faults = account_page_faults(profile);
 	struct measured_core core = {0};
 	struct far_accesses far = {0};
+	struct loop_replays replays = {0};
 	struct ecm_machine machine = {0};
 	if (accounts) {
 		machine = ecm_machine_of(profile);
 		machine.core = &core;
 		view.ecm = &machine;
 		machine.far = &far;
+		machine.replays = &replays;
 		error = measured_core_init(profile, &core)
-				?: far_accesses_init(profile, &model, &far);
+				?: far_accesses_init(profile, &model, &far)
+				?: replays_of(profile, &replays);
 	}
 	view.rank = rank;
 	view.account = &account;
@@ -321,6 +325,7 @@ struct rf_error *report_with_view(const struct profile *profile,
 	free(faults);
 	measured_core_deinit(&core);
 	far_accesses_deinit(&far);
+	loop_replays_deinit(&replays);
 	model_deinit(&model);
 	return error;
 }

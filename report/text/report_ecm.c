@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "report/ecm/ecm_words.h"
 #include "report/ecm/potentials.h"
+#include "report/ecm/replays.h"
 #include "report/ecm/second_opinion.h"
 #include "report/model/model_loops.h"
 #include "report/rows/code_names.h"
@@ -361,6 +362,63 @@ static struct rf_error *put_second_opinion(struct page *page, const struct ecm_f
 	return error;
 }
 
+/* "loop 1 replayed in L1: 1.1 cycles a turn (1.0 by the model), loads and stores alone 1.1".  A
+ * replay turns on and on, so that its chain counts in full. */
+static void put_replay(struct page *page, size_t loop, const struct loop_replay *replay,
+		       const struct ecm_account *account)
+{
+	static const char *const variants[REPLAY_VARIANTS] = {
+		[REPLAY_MEMORY] = ", loads and stores alone",
+		[REPLAY_ARITHMETIC] = ", arithmetic alone",
+		[REPLAY_ONE_LINE] = ", all in one line"};
+	const struct ecm_machine *machine = page->view->ecm;
+	const double core_s =
+		fmax(account->lcd_s, fmax(account->parts_s[ECM_OL], account->parts_s[ECM_NOL]));
+	char number[192], text[TEXT_NUMBER], parts[256] = "", own[128] = "";
+	report_loop_number(number, page->f, loop);
+	if (replay->why != REPLAY_DONE) {
+		page_line(page, STYLE_PLAIN, "  ", "%s not replayed: %s", number,
+			  replay_why_words(replay->why));
+		return;
+	}
+	for (int i = REPLAY_WHOLE + 1; i < REPLAY_VARIANTS; i++)
+		if (!isnan(replay->cycles[i])) {
+			const size_t at = strlen(parts);
+			snprintf(parts + at, sizeof(parts) - at, "%s %s", variants[i],
+				 text_number(text, replay->cycles[i]));
+		}
+	if (ecm_is_predicted(account))
+		snprintf(own, sizeof(own), " (%s by the model)",
+			 text_number(text, ecm_cycles_a_turn(machine, account, core_s)));
+	page_line(page, STYLE_PLAIN, "  ", "%s replayed in L1: %s cycles a turn%s%s%s", number,
+		  text_number(text, replay->cycles[REPLAY_WHOLE]), own, parts,
+		  replay->folded ? "; its pages share memory" : "");
+}
+
+/* Of the loops of the table; where others were replayed, that these were not. */
+static void put_replays(struct page *page, const struct ecm_function *ecm)
+{
+	const struct profile *profile = page->view->profile;
+	const struct loop_replays *replays = page->view->ecm->replays;
+	size_t hot[MOST_LOOPS];
+	if (page->f->function == PROFILE_NONE || !profile_get_fact(profile, "replays"))
+		return;
+	const size_t n = hot_loops(page->f, hot);
+	for (size_t i = 0; i < n; i++) {
+		char number[192];
+		const struct loop_replay *replay =
+			replays_find(replays, profile, profile->functions[page->f->function].module,
+				     page->f->loops[hot[i]].header);
+		if (replay) {
+			put_replay(page, hot[i], replay, &ecm->loops[hot[i]]);
+			continue;
+		}
+		report_loop_number(number, page->f, hot[i]);
+		page_line(page, STYLE_PLAIN, "  ",
+			  "%s not replayed: it is not among the loops with most time", number);
+	}
+}
+
 void page_account(struct page *page)
 {
 	const struct report_view *view = page->view;
@@ -382,6 +440,7 @@ void page_account(struct page *page)
 			put_branches(page, ecm.whole.measured_s);
 			put_walks(page, &ecm.whole);
 			put_page_loops(page, &ecm);
+			put_replays(page, &ecm);
 			page_fail(page, put_second_opinion(page, &ecm));
 		}
 	}

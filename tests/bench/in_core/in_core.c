@@ -1,16 +1,20 @@
-/* Validates the in-core model: small loops with their data in L1 are timed on this machine and
- * predicted from their code by report/ecm/in_core.h, from the facts that are measured on it.
+/* Validates the in-core model: small loops with their data in L1 are timed on this machine, as they
+ * are and replayed (machine/replay/replay.h), and predicted from their code by
+ * report/ecm/in_core.h, from the facts that are measured on it.
  *
- *     in_core [name]      prints a table; the last line has median and worst error
+ *     in_core [name]      prints a table; the last lines have median and worst errors
  *     in_core FILE.rfp    prints what the model says of the loops that a profile has
  */
 #include "report/ecm/in_core.h"
 #include "base/array.h"
 #include "machine/core/core_measure.h"
 #include "machine/kernels/clock_kernels.h"
+#include "machine/replay/replay.h"
 #include "machine/topology/cpu_features.h"
 #include "report/ecm/function_code.h"
+#include "report/ecm/loop_way.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +127,21 @@ static void add_blocks(const struct loop *loop, struct profile *profile, struct 
 	}
 }
 
-static struct in_core predicted(const struct loop *loop, const struct core_facts *facts)
+#define MOST_STEPS 256
+
+static struct rf_error *replay(const struct profile *profile, const struct flow_graph *graph,
+			       const struct model_function *function, struct replay *out)
+{
+	struct way_step steps[MOST_STEPS];
+	const size_t n = loop_way(profile, graph, function, 0, steps, MOST_STEPS);
+	struct rf_error *error = NULL;
+	for (int i = 0; i < REPLAY_VARIANTS && !error; i++)
+		error = replay_measure(steps, n, (enum replay_variant)i, &out[i]);
+	return error;
+}
+
+static struct in_core predicted(const struct loop *loop, const struct core_facts *facts,
+				struct replay replayed[REPLAY_VARIANTS])
 {
 	struct profile *profile = profile_create();
 	struct flow_graph graph = {0};
@@ -139,7 +157,8 @@ static struct in_core predicted(const struct loop *loop, const struct core_facts
 	if (!error && function.n_loops == 1) {
 		function.loops[0].entries = 1;
 		function.loops[0].turns = TURNS;
-		error = in_core_of_loop(facts, &code, 0, &found);
+		error = in_core_of_loop(facts, &code, 0, &found)
+				?: replay(profile, &graph, &function, replayed);
 	} else {
 		fprintf(stderr, "%s: %zu loops\n", loop->name, function.n_loops);
 	}
@@ -218,16 +237,64 @@ static int print_profile(const char *path)
 	return 0;
 }
 
+/* ---- all loops ---- */
+
+struct errors {
+	const char *of;
+	double all[256], most;
+	size_t n, n_unknown;
+	const char *worst;
+};
+
+/* NAN: there is none. */
+static void add_error(struct errors *errors, double off, const char *name)
+{
+	if (isnan(off)) {
+		errors->n_unknown++;
+		return;
+	}
+	errors->all[errors->n++] = fabs(off);
+	if (fabs(off) >= errors->most) {
+		errors->most = fabs(off);
+		errors->worst = name;
+	}
+}
+
+static void print_errors(struct errors *errors)
+{
+	qsort(errors->all, errors->n, sizeof(*errors->all), compare);
+	if (errors->n)
+		printf("%s: %zu loops: median error %.1f %%, worst %.1f %% (%s); %zu without\n",
+		       errors->of, errors->n, 100 * errors->all[errors->n / 2], 100 * errors->most,
+		       errors->worst, errors->n_unknown);
+}
+
+static void print_loop(const struct loop *loop, double cycles, const struct in_core *found,
+		       const struct replay replayed[REPLAY_VARIANTS])
+{
+	const double model = fmax(found->t_ol, found->t_nol), again = replayed[0].cycles;
+	printf("%-26s %8.2f %8.2f %6.1f%%  %8.2f %6.1f%%  %6.2f %6.2f %6.2f %6.2f %6.2f %6.2f |",
+	       loop->name, cycles, model, 100 * (model / cycles - 1), again,
+	       100 * (model / again - 1), found->part[0], found->part[1], found->part[2],
+	       found->part[3], found->part[4], found->t_nol);
+	for (int i = 1; i < REPLAY_VARIANTS; i++)
+		printf(" %6.2f", replayed[i].cycles);
+	printf("  %s%s%s%s\n",
+	       found->t_nol > found->t_ol ? "loads and stores" : in_core_part_name(longest(found)),
+	       found->unknown > 0 ? " (unknown forms)" : "",
+	       replayed[0].why == REPLAY_DONE ? "" : ", not replayed: ",
+	       replayed[0].why == REPLAY_DONE ? "" : replay_why_words(replayed[0].why));
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strstr(argv[1], ".rfp"))
 		return print_profile(argv[1]);
 
 	struct core_facts facts;
-	double errors[256];
-	size_t n = 0;
-	const char *worst = "";
-	double most = 0;
+	struct errors of_model = {.of = "model against measured"},
+		      of_replay = {.of = "replay against measured"},
+		      between = {.of = "model against replay"};
 	struct rf_error *error = core_measure(20000000000u, &facts);
 	if (error || !core_facts_known(&facts))
 		return 1;
@@ -235,31 +302,24 @@ int main(int argc, char **argv)
 	       facts.taken, facts.load[0], facts.load[1], facts.forward[0], facts.forward[1],
 	       facts.forward_still[0], facts.forward_still[1], facts.compares_fuse,
 	       facts.steps_fuse);
-	printf("%-26s %8s %8s %7s  %6s %6s %6s %6s %6s | %6s  %s\n", "loop", "measured", "model",
-	       "error", "issue", "units", "div", "taken", "chain", "nOL", "held by");
+	printf("%-26s %8s %8s %7s  %8s %7s  %6s %6s %6s %6s %6s %6s | %6s %6s %6s  %s\n", "loop",
+	       "measured", "model", "error", "replay", "error", "issue", "units", "div", "taken",
+	       "chain", "nOL", "memory", "arith", "1 line", "held by");
 	for (const struct loop *loop = in_core_loops; loop < end_of_loops(); loop++) {
 		if (argc > 1 && !strstr(loop->name, argv[1]))
 			continue;
+		struct replay replayed[REPLAY_VARIANTS] = {{.why = REPLAY_CHILD, .cycles = NAN}};
 		const double cycles = measured(loop);
-		const struct in_core found = predicted(loop, &facts);
-		const double model = fmax(found.t_ol, found.t_nol);
-		const double off = model / cycles - 1;
-		printf("%-26s %8.2f %8.2f %6.1f%%  %6.2f %6.2f %6.2f %6.2f %6.2f | %6.2f  %s%s\n",
-		       loop->name, cycles, model, 100 * off, found.part[0], found.part[1],
-		       found.part[2], found.part[3], found.part[4], found.t_nol,
-		       found.t_nol > found.t_ol ? "loads and stores"
-						: in_core_part_name(longest(&found)),
-		       found.unknown > 0 ? " (unknown forms)" : "");
-		errors[n++] = fabs(off);
-		if (fabs(off) > most) {
-			most = fabs(off);
-			worst = loop->name;
-		}
+		const struct in_core found = predicted(loop, &facts, replayed);
+		const double model = fmax(found.t_ol, found.t_nol), again = replayed[0].cycles;
+		print_loop(loop, cycles, &found, replayed);
+		add_error(&of_model, model / cycles - 1, loop->name);
+		add_error(&of_replay, again / cycles - 1, loop->name);
+		add_error(&between, model / again - 1, loop->name);
 	}
-	qsort(errors, n, sizeof(*errors), compare);
-	if (n)
-		printf("%zu loops: median error %.1f %%, worst %.1f %% (%s)\n", n,
-		       100 * errors[n / 2], 100 * most, worst);
+	print_errors(&of_model);
+	print_errors(&of_replay);
+	print_errors(&between);
 	core_facts_deinit(&facts);
 	return 0;
 }

@@ -8,17 +8,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 static uint64_t sum;
 
 /* Touches everything that a record points at. */
+static void touch_parts(const struct perf_record *record)
+{
+	for (size_t i = 0; i < record->stack_size; i++)
+		sum += record->stack[i];
+	for (size_t i = 0; i < record->build_id_size; i++)
+		sum += record->build_id[i];
+	if (record->path)
+		sum += strlen(record->path);
+}
+
+/* As each kind of event has it. */
 static void touch(void *unused, const void *bytes, size_t size)
 {
-	struct perf_record record;
-	if (!perf_record_parse(bytes, size, &record))
-		return;
-	for (size_t i = 0; i < record.stack_size; i++)
-		sum += record.stack[i];
-	for (size_t i = 0; i < record.build_id_size; i++)
-		sum += record.build_id[i];
-	if (record.path)
-		sum += strlen(record.path);
+	typedef bool parser(const void *bytes, size_t size, struct perf_record *record);
+	static parser *const parsers[] = {perf_record_parse, perf_record_parse_switch,
+					  perf_record_parse_counter, perf_record_parse_hit};
+	for (size_t i = 0; i < sizeof(parsers) / sizeof(parsers[0]); i++) {
+		struct perf_record record;
+		if (parsers[i](bytes, size, &record))
+			touch_parts(&record);
+	}
 }
 
 /* The fourth byte: whether the producer may change records while they are read. */

@@ -1,31 +1,25 @@
 /* Attributes of breakpoints. */
 #include "tracer/calls/call_event.h"
 
+#include "tracer/perf/breakpoint.h"
 #include "tracer/perf/perf_ring.h"
 
-#include <linux/hw_breakpoint.h>
+#include <asm/perf_regs.h>
 #include <time.h>
 
 struct perf_event_attr call_event_attributes(uint64_t address)
 {
-	return (struct perf_event_attr){
-		.type = PERF_TYPE_BREAKPOINT,
-		.size = sizeof(struct perf_event_attr),
-		.bp_type = HW_BREAKPOINT_X,
-		.bp_addr = address,
-		.bp_len = sizeof(long),
-		.sample_period = 1,
-		.sample_type = PERF_RING_HIT_TYPE,
-		.sample_regs_user = 1ull << PERF_REG_X86_SP,
-		.disabled = 1,
-		.inherit = 1,
-		.remove_on_exec = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1,
-		.wakeup_watermark = UINT32_MAX,
-	};
+	struct perf_event_attr attr = breakpoint_attributes(address);
+	attr.sample_type = PERF_RING_HIT_TYPE;
+	attr.sample_regs_user = 1ull << PERF_REG_X86_SP;
+	attr.sample_stack_user = sizeof(uint64_t);
+	attr.disabled = 1;
+	attr.inherit = 1;
+	attr.remove_on_exec = 1;
+	attr.sample_id_all = 1;
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_MONOTONIC;
+	attr.watermark = 1;
+	attr.wakeup_watermark = UINT32_MAX;
+	return attr;
 }

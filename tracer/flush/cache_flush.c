@@ -6,6 +6,7 @@
 #include "tracer/flush/flush_code.h"
 #include "tracer/flush/stopped_calls.h"
 #include "tracer/kernel/kernel_files.h"
+#include "tracer/perf/breakpoint.h"
 #include "tracer/perf/perf_source.h"
 #include "tracer/process/program_memory.h"
 #include "tracer/span/entry_stop.h"
@@ -13,7 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/hw_breakpoint.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,20 +67,11 @@ struct cache_flush {
 
 static int watch(uint64_t address, pid_t tid, bool inherit)
 {
-	const struct perf_event_attr attr = {
-		.type = PERF_TYPE_BREAKPOINT,
-		.size = sizeof(attr),
-		.bp_type = HW_BREAKPOINT_X,
-		.bp_addr = address,
-		.bp_len = sizeof(long),
-		.sample_period = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-		.inherit = inherit,
-		.inherit_thread = inherit,
-		.remove_on_exec = 1,
-		.sigtrap = 1,
-	};
+	struct perf_event_attr attr = breakpoint_attributes(address);
+	attr.inherit = inherit;
+	attr.inherit_thread = inherit;
+	attr.remove_on_exec = 1;
+	attr.sigtrap = 1;
 	return perf_source_kernel.open(NULL, &attr, tid, -1, -1);
 }
 

@@ -127,11 +127,12 @@ static void take_hit(struct cursor *cursor, struct perf_record *record)
 {
 	take_head(cursor, record);
 	const uint64_t abi = take_u64(cursor);
-	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
-		return;
-	record->regs.sp = take_u64(cursor);
-	record->regs.ip = record->ip;
-	record->has_regs = abi == PERF_SAMPLE_REGS_ABI_64;
+	if (abi != PERF_SAMPLE_REGS_ABI_NONE) {
+		record->regs.sp = take_u64(cursor);
+		record->regs.ip = record->ip;
+		record->has_regs = abi == PERF_SAMPLE_REGS_ABI_64;
+	}
+	take_stack(cursor, record);
 }
 
 static void take_inode(struct cursor *cursor, struct perf_record *record)

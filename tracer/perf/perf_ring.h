@@ -36,8 +36,9 @@
 #define PERF_RING_COUNTER_TYPE \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
 
-/* What each hit of a breakpoint holds; of the registers the stack pointer alone. */
-#define PERF_RING_HIT_TYPE (PERF_RING_COUNTER_TYPE | PERF_SAMPLE_REGS_USER)
+/* What each hit of a breakpoint holds; of the registers the stack pointer alone, of the stack what
+ * was asked for. */
+#define PERF_RING_HIT_TYPE (PERF_RING_COUNTER_TYPE | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 /* The registers that unwinding needs, and those that tell the way back from a system call or a
  * fault; the kernel writes them in the order of their bits. */

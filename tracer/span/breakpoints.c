@@ -3,11 +3,11 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "tracer/perf/breakpoint.h"
 #include "tracer/perf/perf_ring.h"
 #include "tracer/process/program_memory.h"
 
 #include <errno.h>
-#include <linux/hw_breakpoint.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -51,25 +51,17 @@ struct breakpoints {
 
 static struct perf_event_attr attributes(uint64_t address)
 {
-	return (struct perf_event_attr){
-		.type = PERF_TYPE_BREAKPOINT,
-		.size = sizeof(struct perf_event_attr),
-		.bp_type = HW_BREAKPOINT_X,
-		.bp_addr = address,
-		.bp_len = sizeof(long),
-		.sample_period = 1,
-		.sample_type = PERF_RING_SAMPLE_TYPE,
-		.sample_regs_user = PERF_RING_REGS_USER,
-		.sample_stack_user = STACK_BYTES,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-		.exclude_callchain_user = 1,
-		.exclude_callchain_kernel = 1,
-		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-		.wakeup_events = 1,
-	};
+	struct perf_event_attr attr = breakpoint_attributes(address);
+	attr.sample_type = PERF_RING_SAMPLE_TYPE;
+	attr.sample_regs_user = PERF_RING_REGS_USER;
+	attr.sample_stack_user = STACK_BYTES;
+	attr.exclude_callchain_user = 1;
+	attr.exclude_callchain_kernel = 1;
+	attr.sample_id_all = 1;
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_MONOTONIC;
+	attr.wakeup_events = 1;
+	return attr;
 }
 
 static int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)

@@ -1,6 +1,8 @@
-/* By a debug register of the thread, so that nothing in the program's memory is changed. */
+/* By a breakpoint of the processor, so that nothing in the program's memory is changed. */
 #include "tracer/span/entry_stop.h"
 
+#include "tracer/perf/breakpoint.h"
+#include "tracer/perf/perf_source.h"
 #include "tracer/process/stops.h"
 
 #include <elf.h>
@@ -71,9 +73,26 @@ static bool go_to(pid_t pid, uint64_t entry)
 	return false;
 }
 
+/* As an event that stops the thread (Linux 5.13 and later); -1: there are none. */
+static int open_breakpoint(pid_t pid, uint64_t address)
+{
+	struct perf_event_attr attr = breakpoint_attributes(address);
+	attr.remove_on_exec = 1;
+	attr.sigtrap = 1;
+	return perf_source_kernel.open(NULL, &attr, pid, -1, -1);
+}
+
+/* A debug register that was set by ptrace is taken until the thread ends, also when it is off: one
+ * of four breakpoints less.  So that is the second choice. */
 bool entry_stop_reach(pid_t pid)
 {
 	const uint64_t entry = entry_of(pid);
+	const int event = entry ? open_breakpoint(pid, entry) : -1;
+	if (event >= 0) {
+		const bool reached = go_to(pid, entry);
+		close(event);
+		return reached;
+	}
 	if (!entry || !set_breakpoint(pid, entry, BREAK_ON_EXECUTION) || !go_to(pid, entry))
 		return false;
 	set_breakpoint(pid, 0, 0);

@@ -14,12 +14,18 @@ TURNS = "250000"  # some 0.4 to 1 ms a call
 OWN = re.compile(rb"calls (\d+) sum ([0-9.]+) median ([0-9.]+)")
 
 
-def timed(t, how, calls, turns, *more, kernel="kernel_time", options=COUNTED, **others):
-    """The kernel's row, what the program measured itself of its calls under rfprof, and the report."""
+def timed_rows(t, how, calls, turns, *more, kernel="kernel_time", options=COUNTED, **others):
+    """The kernels' rows, what the program measured itself of its calls under rfprof, and the report."""
     program = t.program("call_times.c", ("-O2",), ("-pthread",))
     result = t.profile([program, how, str(calls), turns, *more], f"--kernel={kernel}", *options, **others)
     own = [(int(n), float(total), float(median)) for n, total, median in OWN.findall(result.stderr)]
-    return result.json["kernels"][0], own, result
+    return result.json["kernels"], own, result
+
+
+def timed(t, *arguments, **others):
+    """The same of the first kernel."""
+    rows, own, result = timed_rows(t, *arguments, **others)
+    return rows[0], own, result
 
 
 def said(t):
@@ -60,6 +66,35 @@ def test_all_calls(t, how, calls, turns, more, n):
         assert times["median_s"] > 0 and times["cost_s"] > 0
 
 
+def test_calls_that_end_with_a_jump(t):
+    """They are timed by the address that they return to, which is found while the program runs."""
+    need_times(t)
+    for _ in range(3):  # the first call may be over before it is known to where it returns
+        row, own, _ = timed(t, "tail", 20, "12000000", kernel="kernel_tail")
+        (n, total, _), = own
+        times = row["call_times"]
+        assert (n, row["calls"], row["time_source"]) == (20, 20, "calls"), row
+        assert 19 <= times["calls"] <= 20 and is_ordered(times), times
+        if times["all"]:
+            break
+    assert times["all"] and 0.99 * total < row["time_s"] <= 1.0001 * total, f"{row}, own {own}"
+    row, own, _ = timed(t, "tail", 4000, TURNS, kernel="kernel_tail")
+    assert row["time_source"] == "calls" and 30 <= row["call_times"]["calls"] <= 4000, row
+    (row, rest), _, _ = both = timed_rows(t, "tail", 20, "12000000", kernel="kernel_tail,kernel_rest")
+    assert (row["calls"], rest["calls"], row["time_source"]) == (20, 0, "calls"), both[0]
+
+
+@pytest.mark.parametrize("source, library, kernel, size", named({
+    "fftw": ("fftw_calls.c", "-lfftw3", "fftw_execute", "1048576"), "openblas": ("dgemm_calls.c", "-lopenblas", "cblas_dgemm", "400")}))
+def test_libraries(t, source, library, kernel, size):
+    """fftw_execute ends with a jump through memory."""
+    need_times(t)
+    result = t.profile([t.program(source, ("-O2",), (library,)), size, "40"], f"--kernel={kernel}", *COUNTED)
+    (row,) = result.json["kernels"]
+    assert (row["calls"], row["time_source"]) == (40, "calls"), f"{row} {said(t)}"
+    assert 30 <= row["call_times"]["calls"] <= 40 and is_ordered(row["call_times"]), row
+
+
 def test_short_calls(t):
     """A part of them is timed, and what that costs is bounded: the program's own median has no breakpoints in it."""
     need_times(t)
@@ -79,7 +114,7 @@ def test_very_short_calls(t):
 
 
 @pytest.mark.parametrize("how, calls, more, kernel", named({
-    "longjmp": ("left", 40, (), "kernel_time"), "tail_call": ("tail", 40, (), "kernel_tail"),
+    "longjmp": ("left", 40, (), "kernel_time"),
     "threads_that_end": ("exit", 3, ("4",), "kernel_time"), "exec": ("exec", 20, (), "kernel_time")}))
 def test_calls_without_a_return(t, how, calls, more, kernel):
     """A call without its match is none: where there are many, samples give the time."""
@@ -94,8 +129,11 @@ def test_calls_without_a_return(t, how, calls, more, kernel):
 def test_why_not(t):
     """The report says of which kernels calls are not timed, and why."""
     need_times(t)
-    timed(t, "tail", 40, "2500000", kernel="kernel_tail,kernel_time")
-    assert "kernel_tail (of the last: it is left by jumps to other functions alone)" in said(t), said(t)
+    timed(t, "tail", 5, "2500000", kernel="kernel_time,kernel_rest,kernel_tail")
+    assert "kernel_tail (of the last: the processor's four breakpoints do not suffice)" in said(t), said(t)
+    row, _, _ = timed(t, "places", 40, "2500000", kernel="kernel_tail")
+    assert row["time_source"] == "samples", row
+    assert "kernel_tail (of the last: it is called from more places than there are breakpoints for)" in said(t), said(t)
     timed(t, "calls", 5, "2500000", kernel="nothing_of_that_name")
     assert "sums of samples: it is in no file that the program starts with" in said(t), said(t)
 

@@ -56,10 +56,37 @@ static bool starter_calls(const struct call_pairs *pairs, const struct pair_thre
 	return false;
 }
 
+/* Whether the open call has gone on in another kernel's function by a jump.  Where it had returned
+ * that would have been seen. */
+static bool is_jumped_to(const struct pair_thread *thread, const struct call_event *event)
+{
+	return thread->ends_at_back && event->sp == thread->sp && event->kernel != thread->kernel &&
+	       event->return_to == thread->return_to;
+}
+
+static void open_call(struct call_pairs *pairs, struct pair_thread *thread,
+		      const struct call_event *event)
+{
+	const bool is_early = event->end == CALL_ENDS_EARLY;
+	thread->is_open = true;
+	thread->is_timed = pairs->in_window;
+	thread->is_early = is_early;
+	thread->ends_at_back = event->ends_at_back;
+	thread->kernel = event->kernel;
+	thread->window = (uint32_t)pairs->n_windows - 1;
+	thread->sp = event->sp;
+	thread->return_to = event->return_to;
+	thread->start = event->time;
+	if (thread->is_timed && is_early)
+		pairs->n_early[event->kernel]++;
+	else if (thread->is_timed)
+		pairs->started[thread->window].n[event->kernel]++;
+}
+
 static void at_entry(struct call_pairs *pairs, struct pair_thread *thread,
 		     const struct call_event *event)
 {
-	if (thread->is_open && event->sp < thread->sp) {
+	if (thread->is_open && (event->sp < thread->sp || is_jumped_to(thread, event))) {
 		pairs->nested = true;
 		return;
 	}
@@ -69,22 +96,31 @@ static void at_entry(struct call_pairs *pairs, struct pair_thread *thread,
 		pairs->nested = true;
 		return;
 	}
-	thread->is_open = true;
-	thread->is_timed = pairs->in_window;
-	thread->kernel = event->kernel;
-	thread->window = (uint32_t)pairs->n_windows - 1;
-	thread->sp = event->sp;
-	thread->start = event->time;
-	if (thread->is_timed)
-		pairs->started[thread->window].n[event->kernel]++;
+	if (event->end != CALL_ENDS_UNSEEN) {
+		open_call(pairs, thread, event);
+	} else if (pairs->in_window) {
+		pairs->n_unseen[event->kernel]++;
+		pairs->started[pairs->n_windows - 1].n[event->kernel]++;
+	}
+}
+
+static bool is_end(const struct pair_thread *thread, const struct call_event *event)
+{
+	const bool at_back = event->kind == CALL_BACK;
+	if (!thread->is_open || thread->ends_at_back != at_back)
+		return false;
+	return at_back ? thread->sp + sizeof(uint64_t) == event->sp &&
+				 thread->return_to == event->return_to
+		       : thread->sp == event->sp && thread->kernel == event->kernel;
 }
 
 static void at_return(struct call_pairs *pairs, struct pair_thread *thread,
 		      const struct call_event *event)
 {
-	if (!thread->is_open || thread->sp != event->sp || thread->kernel != event->kernel) {
+	if (!is_end(thread, event)) {
 		/* what was taken for calls lay within this one */
-		pairs->nested |= thread->lowest < event->sp;
+		pairs->nested |= thread->lowest <
+				 event->sp - (event->kind == CALL_BACK ? sizeof(uint64_t) : 0);
 		return;
 	}
 	const struct timed_call call = {.start = thread->start,
@@ -94,7 +130,11 @@ static void at_return(struct call_pairs *pairs, struct pair_thread *thread,
 	thread->is_open = false;
 	if (!thread->is_timed)
 		return;
-	thread->lowest = event->sp < thread->lowest ? event->sp : thread->lowest;
+	if (thread->is_early) {
+		pairs->n_early[call.kernel]--;
+		pairs->started[call.window].n[call.kernel]++;
+	}
+	thread->lowest = thread->sp < thread->lowest ? thread->sp : thread->lowest;
 	if (!rf_array_push(pairs->calls, pairs->n_calls, pairs->cap_calls, call))
 		pairs->memory_is_short = true;
 }
@@ -137,7 +177,7 @@ void call_pairs_take(struct call_pairs *pairs, const struct call_event *event)
 		thread->starter = event->kernel;
 	else if (thread && event->kind == CALL_ENTRY)
 		at_entry(pairs, thread, event);
-	else if (thread && event->kind == CALL_RETURN)
+	else if (thread && (event->kind == CALL_RETURN || event->kind == CALL_BACK))
 		at_return(pairs, thread, event);
 }
 

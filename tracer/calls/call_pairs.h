@@ -1,7 +1,9 @@
 /* Pairs what breakpoints at the entries and returns of kernels' functions tell into calls.
  *
  * Events come in the order of their times.  At its entry a function's stack pointer is where the
- * return address lies, and at its `ret` it is there again: that makes the pair.  Whatever has no
+ * return address lies, and at its `ret` it is there again: that makes the pair.  Where returns
+ * cannot be looked out for, the address to which the function returns is: the stack pointer is one
+ * word above then.  Whatever has no
  * match is no call: one that is left by longjmp, an exception or a tail call, one in which its
  * thread ends, one of which a part falls out of a window.  Calls within calls, of the same thread
  * or of those that it has started, are not told apart from them (docs/kernels.md).
@@ -26,14 +28,24 @@ enum call_event_kind {
 	CALL_ENDED,
 	CALL_ENTRY,
 	CALL_RETURN,
+	CALL_BACK, /* the thread is at return_to, maybe from a call */
+};
+
+enum call_end {
+	CALL_ENDS_SEEN,   /* where it returns is looked out for */
+	CALL_ENDS_EARLY,  /* it is, but was not yet when the call began: its end may be seen */
+	CALL_ENDS_UNSEEN, /* there was no breakpoint left for that */
 };
 
 struct call_event {
 	uint64_t time; /* CLOCK_MONOTONIC, ns */
 	uint64_t sp;
+	uint64_t return_to; /* CALL_ENTRY, CALL_BACK */
 	uint32_t tid;
-	uint32_t kernel; /* below MOST_TIMED_KERNELS */
-	uint8_t kind;    /* enum call_event_kind */
+	uint32_t kernel;   /* below MOST_TIMED_KERNELS */
+	uint8_t kind;      /* enum call_event_kind */
+	uint8_t end;       /* CALL_ENTRY: enum call_end */
+	bool ends_at_back; /* CALL_ENTRY: by a CALL_BACK, not by a CALL_RETURN */
 };
 
 struct timed_call {
@@ -46,12 +58,15 @@ struct pair_thread {
 	uint32_t window; /* that the open call has begun in */
 	bool is_open;    /* a call, of `kernel` */
 	bool is_timed;   /* it has begun in a window */
-	uint64_t sp;     /* at its entry */
+	bool is_early;   /* CALL_ENDS_EARLY */
+	bool ends_at_back;
+	uint64_t sp; /* at its entry */
+	uint64_t return_to;
 	uint64_t start;
 	uint64_t lowest; /* stack pointer of a timed call in this window; UINT64_MAX: none */
 };
 
-/* Calls that have begun in a window. */
+/* Calls that have begun in a window; of CALL_ENDS_EARLY those whose end was seen. */
 struct window_calls {
 	uint64_t n[MOST_TIMED_KERNELS];
 };
@@ -64,8 +79,10 @@ struct call_pairs {
 	struct window_calls *started; /* n_windows of them */
 	size_t n_windows, cap_windows;
 	bool in_window;
-	bool nested;          /* a call within a call was seen, or its trace */
-	bool memory_is_short; /* something is missing */
+	bool nested;                           /* a call within a call was seen, or its trace */
+	uint64_t n_early[MOST_TIMED_KERNELS];  /* CALL_ENDS_EARLY, whose end was not seen (yet) */
+	uint64_t n_unseen[MOST_TIMED_KERNELS]; /* CALL_ENDS_UNSEEN */
+	bool memory_is_short;                  /* something is missing */
 };
 
 void call_pairs_deinit(struct call_pairs *pairs);

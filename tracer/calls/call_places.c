@@ -28,31 +28,56 @@ size_t call_places_returns(const uint8_t *bytes, size_t size, uint64_t address, 
 	return n;
 }
 
+static bool has_alone(const struct call_places *places)
+{
+	for (size_t i = 0; i < places->n; i++)
+		if (places->items[i].kind == PLACE_ENTRY_ALONE)
+			return true;
+	return false;
+}
+
+bool call_places_add(struct call_places *places, uint64_t entry, const uint64_t *returns,
+		     size_t n_returns)
+{
+	const uint32_t kernel = (uint32_t)places->n_kernels;
+	const size_t room = MOST_CALL_PLACES - places->n;
+	struct call_place *next = &places->items[places->n];
+	if (n_returns && 1 + n_returns + has_alone(places) <= room) {
+		*next++ = (struct call_place){entry, kernel, PLACE_ENTRY};
+		for (size_t i = 0; i < n_returns; i++)
+			*next++ = (struct call_place){returns[i], kernel, PLACE_RETURN};
+	} else if (room >= 2) { /* one is for where it returns to */
+		*next++ = (struct call_place){entry, kernel, PLACE_ENTRY_ALONE};
+	} else {
+		return false;
+	}
+	places->n = (size_t)(next - places->items);
+	return true;
+}
+
+void call_places_fill(struct call_places *places)
+{
+	while (has_alone(places) && places->n < MOST_CALL_PLACES)
+		places->items[places->n++] = (struct call_place){.kind = PLACE_BACK};
+}
+
 /* Adds a function; why it cannot be (static text), or NULL. */
 static const char *add_function(const struct program_memory *memory,
 				const struct kernel_entry *entry, struct call_places *places)
 {
 	uint64_t returns[MOST_CALL_PLACES];
-	if (!entry->size || entry->size > MOST_BYTES)
-		return "the symbol tables do not say where its code ends";
-	uint8_t *bytes = malloc(entry->size);
 	size_t n = 0;
+	uint8_t *bytes = entry->size && entry->size <= MOST_BYTES ? malloc(entry->size) : NULL;
 	if (bytes && program_memory_read(memory, entry->address, bytes, entry->size))
 		n = call_places_returns(bytes, entry->size, entry->address, returns,
 					MOST_CALL_PLACES);
 	free(bytes);
-	if (!n)
-		return "it is left by jumps to other functions alone";
-	if (places->n + 1 + n > MOST_CALL_PLACES)
-		return "its entry and its returns need more breakpoints than the processor's four";
-	const uint32_t kernel = (uint32_t)places->n_kernels;
-	places->items[places->n++] = (struct call_place){entry->address, kernel, false};
-	for (size_t i = 0; i < n; i++)
-		places->items[places->n++] = (struct call_place){returns[i], kernel, true};
-	return NULL;
+	return call_places_add(places, entry->address, returns, n)
+		       ? NULL
+		       : "the processor's four breakpoints do not suffice";
 }
 
-static void say_missing(struct call_places *places, const char *name, const char *why)
+void call_places_say_missing(struct call_places *places, const char *name, const char *why)
 {
 	const size_t n = strlen(places->missing);
 	snprintf(places->missing + n, sizeof(places->missing) - n, "%s%s", n ? ", " : "", name);
@@ -76,9 +101,10 @@ static void add_kernel(const struct program_memory *memory, const struct kernel_
 		why = "it is in no file that the program starts with";
 	if (why) {
 		places->n = before;
-		say_missing(places, name, why);
+		call_places_say_missing(places, name, why);
 		return;
 	}
+	snprintf(places->names[places->n_kernels], sizeof(places->names[0]), "%s", name);
 	places->kernels[places->n_kernels++] = kernel;
 }
 
@@ -95,6 +121,7 @@ static struct rf_error *find_all(struct program_memory *memory, const char *list
 	for (uint32_t k = 0; k < scratch->n_kernels; k++)
 		add_kernel(memory, found, n < MOST_FOUND ? n : MOST_FOUND, k,
 			   scratch->kernels[k].name, places);
+	call_places_fill(places);
 	memory->kernels = NULL;
 	kernel_files_destroy(files);
 	return NULL;

@@ -25,7 +25,8 @@
 #include <unistd.h>
 
 enum { MOST_PAGES = 16 };
-#define WAKE_BYTES 12288          /* some 200 hits, 2 ms at the most that 10 us each can be */
+#define WAKE_BYTES 12288          /* some 150 hits, 2 ms at the most that 10 us each can be */
+#define LOOK_FOR_BACK_NS 1000000  /* while no address is known that calls return to */
 #define USER_CS_64 0x33           /* __USER_CS of asm/segment.h */
 #define CALL_MOST_WAIT_NS 5000000 /* of hits, while calls of a window are waited for */
 
@@ -36,6 +37,12 @@ struct cpu_watch {
 	int events[MOST_CALL_PLACES];
 	uint64_t ids[MOST_CALL_PLACES];
 	struct perf_ring ring;
+};
+
+/* An address that calls return to, from when its breakpoint is on where others are. */
+struct found_back {
+	uint64_t address, since;
+	bool is_refused;
 };
 
 struct thread_hits {
@@ -49,6 +56,7 @@ struct call_watch {
 	bool first_only;
 	struct hit_cost cost;
 	struct call_places places;
+	struct found_back backs[MOST_CALL_PLACES]; /* of the places that are PLACE_BACK */
 	struct cpu_watch *cpus;
 	size_t n_cpus;
 	struct call_event *events; /* read, and not yet taken */
@@ -153,15 +161,24 @@ struct rf_error *call_watch_create(pid_t pid, const char *kernels, bool first_on
 	return refused(errnum);
 }
 
+static struct perf_event_attr attributes_of(const struct call_watch *watch, uint64_t address)
+{
+	struct perf_event_attr attr = call_event_attributes(address);
+	attr.wakeup_watermark = WAKE_BYTES;
+	attr.inherit_thread = watch->first_only;
+	return attr;
+}
+
+/* Threads inherit only what is there when they begin: so there are events for addresses that are
+ * not yet known, too, which are turned off and stand at the first entry. */
 static struct rf_error *open_breakpoints(struct call_watch *watch)
 {
 	for (size_t c = 0; c < watch->n_cpus; c++)
 		for (size_t i = 0; i < watch->places.n; i++) {
 			struct cpu_watch *cpu = &watch->cpus[c];
-			struct perf_event_attr attr =
-				call_event_attributes(watch->places.items[i].address);
-			attr.wakeup_watermark = WAKE_BYTES;
-			attr.inherit_thread = watch->first_only;
+			const struct perf_event_attr attr =
+				attributes_of(watch, watch->places.items[i].address
+							     ?: watch->places.items[0].address);
 			cpu->events[i] =
 				perf_source_kernel.open(NULL, &attr, watch->pid, cpu->number, -1);
 			if (cpu->events[i] < 0 ||
@@ -172,12 +189,19 @@ static struct rf_error *open_breakpoints(struct call_watch *watch)
 	return NULL;
 }
 
-static void turn_kind(const struct call_watch *watch, bool is_return, unsigned long request)
+static bool is_way_out(const struct call_place *place)
+{
+	return place->kind == PLACE_RETURN || place->kind == PLACE_BACK;
+}
+
+static void turn_kind(const struct call_watch *watch, bool way_out, unsigned long request)
 {
 	for (size_t c = 0; c < watch->n_cpus; c++)
-		for (size_t i = 0; i < watch->places.n; i++)
-			if (watch->places.items[i].is_return == is_return)
+		for (size_t i = 0; i < watch->places.n; i++) {
+			const struct call_place *place = &watch->places.items[i];
+			if (place->address && is_way_out(place) == way_out)
 				ioctl(watch->cpus[c].events[i], request, 0);
+		}
 }
 
 /* Wherever a return is seen, all entries are: one that was missed might make the return that of an
@@ -187,6 +211,54 @@ static void turn(struct call_watch *watch, bool on)
 	turn_kind(watch, !on, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
 	turn_kind(watch, on, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
 	watch->is_on = on;
+}
+
+/* ---- where calls return to ---- */
+
+/* Moves the events of a place, with those that threads have inherited, and turns them on where
+ * others are. */
+static void watch_back(struct call_watch *watch, size_t number, uint64_t address)
+{
+	struct found_back *back = &watch->backs[number];
+	struct perf_event_attr attr = attributes_of(watch, address);
+	*back = (struct found_back){.address = address};
+	for (size_t c = 0; c < watch->n_cpus; c++) {
+		const int event = watch->cpus[c].events[number];
+		if (ioctl(event, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) != 0 ||
+		    (watch->is_on && ioctl(event, PERF_EVENT_IOC_ENABLE, 0) != 0)) {
+			back->is_refused = true;
+			return;
+		}
+	}
+	watch->places.items[number].address = address;
+	back->since = clock_now_ns();
+}
+
+/* Whether the end of a call is seen that begins at `time` and returns to that address. */
+static enum call_end end_of(struct call_watch *watch, uint64_t address, uint64_t time)
+{
+	size_t i = 0;
+	while (i < watch->places.n &&
+	       (watch->places.items[i].kind != PLACE_BACK ||
+		(watch->backs[i].address && watch->backs[i].address != address)))
+		i++;
+	if (i == watch->places.n || !address)
+		return CALL_ENDS_UNSEEN;
+	if (!watch->backs[i].address)
+		watch_back(watch, i, address);
+	if (watch->backs[i].is_refused)
+		return CALL_ENDS_UNSEEN;
+	return time < watch->backs[i].since ? CALL_ENDS_EARLY : CALL_ENDS_SEEN;
+}
+
+static bool lacks_back(const struct call_watch *watch)
+{
+	bool is_wanted = false, has_one = false;
+	for (size_t i = 0; i < watch->places.n; i++) {
+		is_wanted |= watch->places.items[i].kind == PLACE_BACK;
+		has_one |= watch->backs[i].address != 0;
+	}
+	return is_wanted && !has_one;
 }
 
 /* ---- records ---- */
@@ -227,20 +299,36 @@ struct read_context {
 	const struct cpu_watch *cpu;
 };
 
+static void add_hit(struct call_watch *watch, const struct call_place *place,
+		    const struct perf_record *record)
+{
+	struct call_event event = {.time = record->time,
+				   .sp = record->regs.sp,
+				   .return_to = place->address,
+				   .tid = record->tid,
+				   .kernel = place->kernel,
+				   .kind = CALL_ENTRY,
+				   .ends_at_back = place->kind == PLACE_ENTRY_ALONE};
+	if (place->kind == PLACE_RETURN)
+		event.kind = CALL_RETURN;
+	else if (place->kind == PLACE_BACK)
+		event.kind = CALL_BACK;
+	else if (record->stack_size >= sizeof(event.return_to))
+		memcpy(&event.return_to, record->stack, sizeof(event.return_to));
+	else
+		event.return_to = 0;
+	if (event.ends_at_back)
+		event.end = (uint8_t)end_of(watch, event.return_to, event.time);
+	add_event(watch, event);
+}
+
 static void take_hit(struct call_watch *watch, const struct cpu_watch *cpu,
 		     const struct perf_record *record)
 {
 	count_hit(watch, record->tid);
 	for (size_t i = 0; i < watch->places.n; i++)
 		if (cpu->ids[i] == record->id && record->has_regs)
-			add_event(watch,
-				  (struct call_event){.time = record->time,
-						      .sp = record->regs.sp,
-						      .tid = record->tid,
-						      .kernel = watch->places.items[i].kernel,
-						      .kind = watch->places.items[i].is_return
-								      ? CALL_RETURN
-								      : CALL_ENTRY});
+			add_hit(watch, &watch->places.items[i], record);
 }
 
 static void take_record(void *opaque, const void *bytes, size_t size)
@@ -376,8 +464,10 @@ static void wait_for_records(struct call_watch *watch, struct pollfd *polls)
 					   POLLIN, 0};
 	polls[watch->n_cpus] = (struct pollfd){watch->stop, POLLIN, 0};
 	const uint64_t now = clock_now_ns();
-	const uint64_t until =
+	uint64_t until =
 		watch->is_closing ? now + 1000000 : call_schedule_next(&watch->schedule, now);
+	if (watch->is_on && lacks_back(watch) && until > now + LOOK_FOR_BACK_NS)
+		until = now + LOOK_FOR_BACK_NS;
 	const uint64_t ns = until > now ? until - now : 0;
 	const struct timespec timeout = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 	ppoll(polls, watch->n_cpus + 1, &timeout, NULL);
@@ -431,9 +521,26 @@ static void stop(struct call_watch *watch)
 	watch->runs = false;
 }
 
-static void note_missing(const struct call_watch *watch, struct profile *profile)
+/* So large a share of calls whose end could not be seen makes that none is told (call_sums.c). */
+#define MOST_UNSEEN 0.01
+
+static void find_missing(struct call_watch *watch)
+{
+	for (size_t k = 0; k < watch->places.n_kernels; k++) {
+		uint64_t started = 0;
+		for (size_t i = 0; i < watch->pairs.n_windows; i++)
+			started += watch->pairs.started[i].n[k];
+		if ((double)watch->pairs.n_unseen[k] > MOST_UNSEEN * (double)started)
+			call_places_say_missing(
+				&watch->places, watch->places.names[k],
+				"it is called from more places than there are breakpoints for");
+	}
+}
+
+static void note_missing(struct call_watch *watch, struct profile *profile)
 {
 	const struct call_places *places = &watch->places;
+	find_missing(watch);
 	if (places->missing[0]) {
 		profile_set_fact(profile, "call_times_missing", "%s", places->missing);
 		profile_set_fact(profile, "call_times_missing_why", "%s", places->why);

@@ -2,7 +2,7 @@
  *
  * TURNS: of its loop, some 4 ns each, in every call.  HOW: calls: nothing else.  threads: THREADS threads call, the
  * first one waits.  nested: each call calls itself twice.  left: each second call is left by longjmp.  tail: the kernel
- * ends with a jump to another function.  exit: each thread ends within its second call.  fork: a child calls, too.
+ * ends with a jump to another function.  places: it does, and is called from five places.  exit: each thread ends within its second call.  fork: a child calls, too.
  * exec: it executes itself anew in the end.
  *
  * Writes to standard error, for calls that return: "calls N sum S median M", in s, by clock_gettime(2). */
@@ -58,6 +58,21 @@ KERNEL double kernel_tail(double x)
 	return kernel_rest(x + loop());
 }
 
+/* The comments keep the compiler from making one place of them. */
+static void call_from(int place)
+{
+	if (place == 0)
+		__asm__ volatile("# 0" ::"x"(kernel_tail(0)));
+	else if (place == 1)
+		__asm__ volatile("# 1" ::"x"(kernel_tail(0)));
+	else if (place == 2)
+		__asm__ volatile("# 2" ::"x"(kernel_tail(0)));
+	else if (place == 3)
+		__asm__ volatile("# 3" ::"x"(kernel_tail(0)));
+	else
+		__asm__ volatile("# 4" ::"x"(kernel_tail(0)));
+}
+
 static double now(void)
 {
 	struct timespec time;
@@ -80,10 +95,12 @@ static void call(struct caller *caller, int number)
 	ends_within = !strcmp(caller->how, "exit") && number == 1;
 	const double begin = now();
 	if (!left || !setjmp(place)) {
-		if (strcmp(caller->how, "tail"))
-			(void)kernel_time(0);
-		else
+		if (!strcmp(caller->how, "tail"))
 			(void)kernel_tail(0);
+		else if (!strcmp(caller->how, "places"))
+			call_from(number % 5);
+		else
+			(void)kernel_time(0);
 	}
 	if (!left)
 		caller->times[caller->n++] = now() - begin;

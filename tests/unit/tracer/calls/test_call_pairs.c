@@ -9,8 +9,11 @@
 #define MOST_DEPTH 12
 #define STEPS 200000
 
+/* Its returns are not looked out for: the addresses that it returns to are. */
+#define KERNEL_WITHOUT_RETURNS 1
+
 struct frame {
-	uint64_t sp, entered;
+	uint64_t sp, entered, return_to;
 	int kernel; /* -1: no kernel's function */
 	bool is_call, is_timed;
 };
@@ -34,16 +37,25 @@ struct program {
 	uint32_t window;
 };
 
-static void tell(struct program *program, enum call_event_kind kind, unsigned thread,
-		 uint32_t kernel, uint64_t sp)
+static void tell_place(struct program *program, enum call_event_kind kind, unsigned thread,
+		       uint32_t kernel, uint64_t sp, uint64_t return_to)
 {
 	const struct call_event event = {.time = program->now,
 					 .sp = sp,
+					 .return_to = return_to,
 					 .tid = thread + 1,
 					 .kernel = kernel,
+					 .ends_at_back = kind == CALL_ENTRY &&
+							 kernel == KERNEL_WITHOUT_RETURNS,
 					 .kind = (uint8_t)kind};
 	program->log[program->n_log++] = event;
 	call_pairs_take(&program->pairs, &event);
+}
+
+static void tell(struct program *program, enum call_event_kind kind, unsigned thread,
+		 uint32_t kernel, uint64_t sp)
+{
+	tell_place(program, kind, thread, kernel, sp, 0);
 }
 
 static bool is_in_call(const struct thread_model *thread)
@@ -61,12 +73,13 @@ static void enter(struct program *program, unsigned t, int kernel)
 					     : 0x7f0000000000 + t * 0x100000000;
 	struct frame frame = {.sp = outer - 16 - random_number(&program->state) % 8 * 16,
 			      .entered = program->now,
+			      .return_to = 0x4000 + random_number(&program->state) % 3,
 			      .kernel = kernel};
 	frame.is_call = kernel >= 0 && !is_in_call(thread);
 	frame.is_timed = frame.is_call && program->in_window;
 	thread->frames[thread->depth++] = frame;
 	if (kernel >= 0 && program->is_on)
-		tell(program, CALL_ENTRY, t, (uint32_t)kernel, frame.sp);
+		tell_place(program, CALL_ENTRY, t, (uint32_t)kernel, frame.sp, frame.return_to);
 }
 
 static void leave(struct program *program, unsigned t, bool returns)
@@ -75,7 +88,10 @@ static void leave(struct program *program, unsigned t, bool returns)
 	const struct frame *frame = &thread->frames[--thread->depth];
 	if (frame->kernel < 0 || !returns)
 		return;
-	if (program->is_on)
+	if (program->is_on && frame->kernel == KERNEL_WITHOUT_RETURNS)
+		tell_place(program, CALL_BACK, t, 0, frame->sp + sizeof(uint64_t),
+			   frame->return_to);
+	else if (program->is_on)
 		tell(program, CALL_RETURN, t, (uint32_t)frame->kernel, frame->sp);
 	if (frame->is_timed && program->is_on)
 		program->truth[program->n_truth++] =
@@ -304,6 +320,67 @@ Test(call_pairs, any_records_as_a_slow_matcher)
 		call_pairs_deinit(&pairs);
 	}
 	cr_assert(n_all > 1000, "%lu", (unsigned long)n_all);
+}
+
+/* ---- calls whose returns are not looked out for ---- */
+
+/* Those that begin before it is known where they return to are timed when their end is seen, and
+ * told when not.  Such that will not be seen hide no others. */
+Test(call_pairs, early_and_unseen_ends)
+{
+	struct call_pairs pairs = {0};
+	const struct call_event entry = {
+		.tid = 1, .sp = 100, .return_to = 7, .kind = CALL_ENTRY, .ends_at_back = true};
+	const struct call_event back = {.tid = 1, .sp = 108, .return_to = 7, .kind = CALL_BACK};
+	struct call_event events[] = {
+		{.kind = CALL_WINDOW}, entry, entry, back, entry, back, entry, back, entry};
+	events[1].end = events[2].end = CALL_ENDS_EARLY; /* of the first nothing is seen */
+	events[4].end = CALL_ENDS_UNSEEN;
+	events[7].sp = 100; /* at that address, by another way */
+	events[8].sp = 50;  /* within the call that goes on */
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		events[i].time = 1 + i;
+		call_pairs_take(&pairs, &events[i]);
+	}
+	cr_assert_eq(pairs.n_calls, 1);
+	cr_assert(pairs.calls[0].start == 3 && pairs.calls[0].ns == 1);
+	cr_assert_eq(pairs.n_early[0], 1);
+	cr_assert_eq(pairs.n_unseen[0], 1);
+	cr_assert_eq(pairs.started[0].n[0], 3); /* the second, the unseen and the last */
+	cr_assert(pairs.nested && call_pairs_wait(&pairs));
+	call_pairs_deinit(&pairs);
+}
+
+/* A kernel that ends with a jump to another kernel: the second belongs to the call.  Called from
+ * elsewhere at the same depth, it is one of its own. */
+Test(call_pairs, jumps_to_another_kernel)
+{
+	for (uint64_t other = 0; other < 2; other++) {
+		struct call_pairs pairs = {0};
+		const struct call_event events[] = {
+			{.time = 1, .kind = CALL_WINDOW},
+			{.time = 2,
+			 .tid = 1,
+			 .sp = 96,
+			 .return_to = 7,
+			 .kind = CALL_ENTRY,
+			 .ends_at_back = true},
+			{.time = 3,
+			 .tid = 1,
+			 .sp = 96,
+			 .return_to = 7 + other,
+			 .kernel = 1,
+			 .kind = CALL_ENTRY},
+			{.time = 4, .tid = 1, .sp = 96, .kernel = 1, .kind = CALL_RETURN},
+			{.time = 5, .tid = 1, .sp = 104, .return_to = 7, .kind = CALL_BACK},
+		};
+		for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+			call_pairs_take(&pairs, &events[i]);
+		cr_assert_eq(pairs.n_calls, 1);
+		cr_assert_eq(pairs.calls[0].kernel, other);
+		cr_assert_eq(pairs.calls[0].ns, other ? 1 : 3);
+		call_pairs_deinit(&pairs);
+	}
 }
 
 /* ---- threads ---- */

@@ -8,7 +8,8 @@
 
 #include <math.h>
 
-#define NARROW_BYTES 8 /* of an access of ROOF_NARROW */
+#define NARROW_BYTES 8    /* of an access of ROOF_NARROW */
+#define MOST_THREADS 4096 /* a file may claim any number */
 #define MUCH_FASTER 1.2
 #define LEAST_KERNELS 4 /* at each level, for a rule to be chosen by them */
 
@@ -134,6 +135,19 @@ static double vector_bytes_of(const struct profile *profile)
 	return bytes;
 }
 
+/* 1, 2, 3, 4, 6, 8, 12, 16 … and `all`. */
+static void choose_threads(double all, struct ecm_machine *machine)
+{
+	double n = 1;
+	all = all >= 1 ? fmin(floor(all), MOST_THREADS) : 1;
+	while (n < all && machine->n_threads < ECM_THREADS - 1) {
+		machine->threads[machine->n_threads++] = n;
+		const double power = exp2(floor(log2(n)));
+		n = n < 4 ? n + 1 : n > power ? 2 * power : 1.5 * power;
+	}
+	machine->threads[machine->n_threads++] = all;
+}
+
 struct ecm_machine ecm_machine_of(const struct profile *profile)
 {
 	struct ecm_kernel kernels[N_BORDERS * N_STREAMS];
@@ -141,6 +155,7 @@ struct ecm_machine ecm_machine_of(const struct profile *profile)
 				      .vector_bytes = vector_bytes_of(profile),
 				      .victim_l3 = has_victim_l3(profile)};
 	bool enough;
+	choose_threads(profile_number_fact(profile, "usable_threads", 1), &machine);
 	machine.n_kernels =
 		all_kernels(profile, ROOF_BANDWIDTH, machine.victim_l3, kernels, &enough);
 	if (!machine.n_kernels)

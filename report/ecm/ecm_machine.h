@@ -15,6 +15,7 @@ enum ecm_source {
 	ECM_FITTED    /* the rule that predicts the kernels best */
 };
 
+#define ECM_THREADS 24
 struct ecm_machine {
 	double clock_ghz; /* that the machine held; NAN: not known, and nothing is in cycles */
 	enum ecm_source source;
@@ -26,6 +27,10 @@ struct ecm_machine {
 	struct ecm_fit second; /* of the best other rule; without a rule: none was tried */
 	size_t n_kernels;      /* behind the fit */
 	double vector_bytes;   /* the widest vectors that pay: 16, 32 or 64 */
+	/* So many threads are predicted: 1 and up to all that a program can have run at once, some
+	 * of those between where these are many. */
+	double threads[ECM_THREADS];
+	size_t n_threads;
 	/* What instructions take in its core; NULL: loops get what is known of all. */
 	const struct measured_core *core;
 	/* Instructions of the profile that step far; NULL: none are known. */

@@ -54,6 +54,7 @@ enum ecm_lack {
 struct ecm_account {
 	unsigned lacks; /* enum ecm_lack */
 	double turns;   /* of the header; NAN: of a function */
+	double flop;
 	/* By themselves, s: what goes on at once counts in full. */
 	double parts_s[ECM_PARTS];
 	double lcd_s, latency_s;
@@ -72,7 +73,10 @@ struct ecm_account {
 	double predicted_s;            /* the account but for its rest */
 	double changed_s[ECM_CHANGES]; /* predicted_s if that alone were changed, everywhere within
 					*/
-	double measured_s, stderr_s;   /* by samples; NAN without any; 0 samples make no error */
+	/* predicted_s if machine->threads[i] threads ran it at once, as its core is now: of all of
+	 * them together; each takes that over their number */
+	double at_threads_s[ECM_THREADS];
+	double measured_s, stderr_s; /* by samples; NAN without any; 0 samples make no error */
 };
 
 /* Of one function. */
@@ -102,5 +106,8 @@ double ecm_cycles_a_turn(const struct ecm_machine *machine, const struct ecm_acc
 /* How many threads that run it saturate the memory ([H] 3.4.4); INFINITY: no number of them does,
  * or there is no prediction. */
 double ecm_saturating_threads(const struct ecm_account *account);
+/* How long it takes by the clock if machine->threads[i] threads share the work, s: of an account
+ * that is predicted. */
+double ecm_wall_s(const struct ecm_machine *machine, const struct ecm_account *account, size_t i);
 /* The memory links together, s. */
 double ecm_memory_s(const struct ecm_account *account);

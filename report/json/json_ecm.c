@@ -84,6 +84,25 @@ static void put_changes(struct json_writer *out, const char *key, const struct e
 	put_end(out);
 }
 
+/* By how many threads run it at once. */
+static void put_threads(struct json_writer *out, const char *key, const struct ecm_machine *machine,
+			const struct ecm_account *account)
+{
+	put_array(out, key);
+	for (size_t i = 0; i < machine->n_threads; i++) {
+		const double wall = ecm_wall_s(machine, account, i);
+		put_object(out, NULL);
+		put_real(out, "threads", machine->threads[i]);
+		put_real(out, "predicted_s", wall);
+		put_real(out, "gflop_per_s",
+			 account->flop > 0 && wall > 0 ? 1e-9 * account->flop / wall : NAN);
+		put_real(out, "turns_per_s",
+			 account->turns > 0 && wall > 0 ? account->turns / wall : NAN);
+		put_end(out);
+	}
+	put_end(out);
+}
+
 struct rf_error *report_json_potentials(struct json_writer *out, const char *key,
 					const struct report_view *view)
 {
@@ -140,6 +159,7 @@ void report_json_ecm(struct json_writer *out, const char *key, const struct repo
 	put_real(out, "tlb_near_misses", tlb ? account->walks.near_misses : NAN);
 	put_real(out, "page_walks", tlb ? account->walks.walks : NAN);
 	put_real(out, "saturated_by_threads", ecm_saturating_threads(account));
+	put_threads(out, "threads", view->ecm, account);
 	put_text(out, "hypothesis", view->ecm->fit.rule ? view->ecm->fit.rule->name : NULL);
 	put_text(out, "largest", ecm_account_name(ecm_largest(account)));
 	put_changes(out, "what_if", account);

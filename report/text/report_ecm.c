@@ -253,11 +253,36 @@ static void put_comparison(struct page *page, const struct ecm_account *account)
 	page_line(page, STYLE_PLAIN, "  ", "light speed of the code as it is: %s%s%s", light,
 		  account->latency_s > 0 ? ", if it waited for no irregular or far line" : "",
 		  account->mispredicted.n > 0 ? ", if no branch were mispredicted" : "");
-	const double threads = ecm_saturating_threads(account);
-	if (threads < MOST_THREADS)
-		page_line(page, STYLE_PLAIN, "  ",
-			  "the memory is saturated by %s threads that run it",
-			  text_number(light, threads));
+}
+
+/* "with 1, 2, 4 threads: 2.1, 4.2, 5.9 GFLOP/s; the memory is saturated from 2.6 threads on". Where
+ * there is no flop, what it takes by the clock. */
+static void put_threads(struct page *page, const struct ecm_account *account)
+{
+	const struct ecm_machine *machine = page->view->ecm;
+	const double saturated = ecm_saturating_threads(account);
+	/* ECM_THREADS of them, of at most 6 and 70 bytes */
+	char counts[ECM_THREADS * 8] = "", figures[ECM_THREADS * 72] = "", cell[64], end[96] = "";
+	size_t n = 0, used = 0;
+	if (saturated < MOST_THREADS)
+		snprintf(end, sizeof(end), "the memory is saturated from %s threads on",
+			 text_number(cell, saturated));
+	for (size_t i = 0; i < machine->n_threads; i++) {
+		const double wall = ecm_wall_s(machine, account, i);
+		const char *comma = i ? ", " : "";
+		n += (size_t)snprintf(counts + n, sizeof(counts) - n, "%s%.0f", comma,
+				      machine->threads[i]);
+		used += (size_t)snprintf(figures + used, sizeof(figures) - used, "%s%s", comma,
+					 account->flop > 0 && wall > 0
+						 ? text_number(cell, 1e-9 * account->flop / wall)
+						 : report_put_time(cell, wall,
+								   account->measured_s));
+	}
+	if (machine->n_threads > 1)
+		page_line(page, STYLE_PLAIN, "  ", "with %s threads: %s%s%s%s", counts, figures,
+			  account->flop > 0 ? " GFLOP/s" : "", end[0] ? "; " : "", end);
+	else if (end[0])
+		page_line(page, STYLE_PLAIN, "  ", "%s", end);
 }
 
 /* "in vectors of 32 bytes it would take 1.1 s, 0.4 s less". */
@@ -436,6 +461,7 @@ void page_account(struct page *page)
 		if (ecm_is_predicted(&ecm.whole)) {
 			put_sum(page, &ecm.whole);
 			put_comparison(page, &ecm.whole);
+			put_threads(page, &ecm.whole);
 			put_changes(page, &ecm.whole);
 			put_branches(page, ecm.whole.measured_s);
 			put_walks(page, &ecm.whole);

@@ -134,6 +134,34 @@ def test_the_page_of_a_function(t):
     assert "why it takes its time" in page and "light speed of the code as it is" in page
 
 
+def test_threads(t):
+    """What one thread is predicted to take, which ran it, is what is predicted; more never take longer by the clock, nor less than their share."""
+    data = report(t)
+    assert data["machine"]["usable_threads"] == 2
+    for f in told(data["functions"]):
+        for account in [f["ecm"]] + [loop["ecm"] for loop in f["loops"]]:
+            one, two = account["threads"]
+            assert (one["threads"], two["threads"]) == (1, 2)
+            if f["threads"] == 1:
+                assert abs(one["predicted_s"] - account["predicted_s"]) <= 1e-9 * account["predicted_s"], f["name"]
+            assert one["predicted_s"] / 2 * (1 - 1e-9) <= two["predicted_s"] <= one["predicted_s"] * (1 + 1e-9), f["name"]
+        one, two = f["ecm"]["threads"]
+        if f["flop"]:
+            assert abs(two["gflop_per_s"] * two["predicted_s"] - f["flop"] * 1e-9) <= 1e-9 * f["flop"] * 1e-9
+        else:
+            assert two["gflop_per_s"] is None
+        assert two["turns_per_s"] is None
+        for loop in f["loops"]:
+            row = loop["ecm"]["threads"][1]
+            assert abs(row["turns_per_s"] * row["predicted_s"] - loop["turns"]) <= 1e-9 * loop["turns"]
+    triad = next(f for f in data["functions"] if f["name"] == "triad")["ecm"]["threads"]
+    page = terminal(t, "-f", "triad")
+    said = re.search(r"with 1, 2 threads: ([\d.]+), ([\d.]+) GFLOP/s", page)
+    assert said, page
+    for row, figure in zip(triad, said.groups()):
+        assert abs(float(figure) / row["gflop_per_s"] - 1) < 0.005
+
+
 def test_rows_are_functions(t):
     for option in ("--by=loop", "--focus=dot", "--ignore=dot", "--min=5%"):
         result = t.rfprof("report", "--ecm", option, PROFILE)

@@ -309,6 +309,62 @@ Test(loop_account, threads_share_caches_and_memory)
 	profile_destroy(p);
 }
 
+/* On a machine with more processors, each of which has its own part of the L3: one thread takes
+ * what is predicted of the loop, which one thread ran; two meet at the memory. */
+Test(loop_account, threads_saturate_the_memory)
+{
+	struct profile *p = profile_of(true, true, 10);
+	const double l3 = p->roofs[2].best, memory = p->roofs[3].best, turn = TURNS * 1e-9;
+	sample_roof(p, ROOF_BANDWIDTH, "avx2", "", "read", "L3", 7, 7 * l3);
+	sample_roof(p, ROOF_BANDWIDTH, "avx2", "", "read", "DRAM", 7, 1.6 * memory);
+	profile_set_fact(p, "usable_threads", "7");
+	struct model model = build_as(p, with_loops);
+	const struct ecm_machine machine = ecm_machine_of(p);
+	static const double threads[] = {1, 2, 3, 4, 6, 7};
+	struct ecm_function ecm;
+	assert_ok(ecm_function_init(&ecm, &machine, p, &model, find(&model, "triad")));
+	const struct ecm_account *loop = &ecm.loops[0];
+	cr_assert_eq(machine.n_threads, 6);
+	for (size_t i = 0; i < machine.n_threads; i++)
+		cr_expect_eq(machine.threads[i], threads[i]);
+	near(loop->memory_busy_s, 8 / 1.6 * turn, 0.02, "the memory is busy");
+	near(loop->at_threads_s[0], loop->predicted_s, 1e-9, "one");
+	near(loop->predicted_s, 15 * turn, 0.01, "alone");
+	/* 5 of 15 cycles at the memory: the other is there a third of the time, and has half of its
+	 * 5 cycles left */
+	near(loop->at_threads_s[1], (15 + 5 / 15.0 * 5 / 2) * turn, 0.01, "two");
+	near(ecm_wall_s(&machine, loop, 1), loop->at_threads_s[1] / 2, 1e-9, "by the clock");
+	near(ecm_wall_s(&machine, loop, 5), loop->memory_busy_s, 1e-9, "seven: saturated");
+	near(ecm_saturating_threads(loop), 15 / 5.0, 0.01, "saturated by");
+	near(ecm.whole.at_threads_s[5], loop->at_threads_s[5], 1e-3, "the function");
+	ecm_function_deinit(&ecm);
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
+/* A file may claim any number of threads, or none. */
+Test(loop_account, numbers_of_threads_are_few)
+{
+	static const struct {
+		const char *usable;
+		double n, last;
+	} rows[] = {{"", 1, 1},  {"0", 1, 1},      {"1", 1, 1},        {"2", 2, 2},
+		    {"8", 6, 8}, {"192", 15, 192}, {"4096", 24, 4096}, {"1000000", 24, 4096}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct profile *p = profile_of(false, true, 1);
+		if (rows[i].usable[0])
+			profile_set_fact(p, "usable_threads", "%s", rows[i].usable);
+		const struct ecm_machine machine = ecm_machine_of(p);
+		cr_expect_eq(machine.n_threads, rows[i].n, "%s: %zu", rows[i].usable,
+			     machine.n_threads);
+		cr_expect_eq(machine.threads[0], 1);
+		cr_expect_eq(machine.threads[machine.n_threads - 1], rows[i].last);
+		for (size_t k = 1; k < machine.n_threads; k++)
+			cr_expect(machine.threads[k] > machine.threads[k - 1]);
+		profile_destroy(p);
+	}
+}
+
 /* Memory that gives accesses of 8 bytes half of what it gives others: accesses between are
  * between, and the memory itself is busy as long as ever. */
 Test(loop_account, narrow_accesses_have_links_of_their_own)

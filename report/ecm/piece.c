@@ -1,0 +1,254 @@
+/* What a piece of code does, and what the model has for it. */
+#include "report/ecm/piece.h"
+
+#include "report/ecm/in_core_source.h"
+#include "report/ecm/transfers.h"
+#include "report/ecm/under_way.h"
+#include "report/model/model_irregular.h"
+#include "report/model/model_loops.h"
+
+#include <math.h>
+
+/* ---- pieces ---- */
+
+static void add_bytes(double events[N_TRAFFIC], const struct model_bytes *part, double sign)
+{
+	for (int e = 0; part && e < N_TRAFFIC; e++)
+		events[e] += sign * part->events[e].bytes;
+}
+
+static void add_irregular(struct model_irregular *sum, const struct model_irregular *part,
+			  double sign)
+{
+	for (int level = 0; part && level < MODEL_LEVELS; level++) {
+		sum[level].lines = fmax(0, sum[level].lines + sign * part[level].lines);
+		sum[level].longest = fmax(0, sum[level].longest + sign * part[level].longest);
+		sum[level].brief = fmax(0, sum[level].brief + sign * part[level].brief);
+	}
+}
+
+struct ecm_piece ecm_piece_of(const struct ecm_context *context, uint32_t loop)
+{
+	const struct model_function *f = context->f;
+	const bool in_loop = loop != PROFILE_NONE;
+	struct ecm_piece piece = {.loop = loop,
+				  .turns = in_loop ? (double)f->loops[loop].turns : 1};
+	size_t n;
+	const struct model_loop *within = model_loops_within(f, loop, &n);
+	const struct tally_main all = in_loop ? f->loops[loop].tally : model_tally_main(&f->tally);
+	const double times = in_loop ? (double)f->loops[loop].entries
+				     : (double)f->tally.class_instructions[INSN_RETURN];
+	piece.instructions = (double)all.instructions;
+	piece.run_through = times > 0 ? piece.instructions / times : piece.instructions;
+	if (in_loop) {
+		add_bytes(piece.events, f->loops[loop].bytes, 1);
+		add_irregular(piece.irregular, f->loops[loop].irregular, 1);
+	} else if (f->traffic) {
+		add_bytes(piece.events, &f->traffic->bytes, 1);
+		add_irregular(piece.irregular, f->traffic->irregular, 1);
+	}
+	for (size_t i = 0; i < n; i++) {
+		add_bytes(piece.events, within[i].bytes, -1);
+		piece.instructions -= (double)within[i].tally.instructions;
+	}
+	for (size_t i = 0; i < f->n_loops && !in_loop;
+	     i++) /* those of loops are their own code's */
+		add_irregular(piece.irregular, f->loops[i].irregular, -1);
+	piece.far = context->far[in_loop ? loop : f->n_loops];
+	for (int level = 0; level < MODEL_LEVELS; level++)
+		piece.irregular[level].lines += piece.far.lines[level];
+	return piece;
+}
+
+/* ---- what a piece takes ---- */
+
+/* Irregular lines of a piece by level, but L1: all, those on the longest chain of each loop, and
+ * those on chains that end after a few turns. */
+struct lines {
+	double all[MODEL_LEVELS], longest[MODEL_LEVELS], brief[MODEL_LEVELS];
+	double sum;
+};
+
+static struct lines lines_of(const struct ecm_piece *piece)
+{
+	struct lines lines = {.sum = 0};
+	for (int level = 1; level < MODEL_LEVELS; level++) {
+		lines.all[level] = piece->irregular[level].lines;
+		lines.longest[level] = piece->irregular[level].longest;
+		lines.brief[level] = piece->irregular[level].brief;
+		lines.sum += lines.all[level];
+	}
+	return lines;
+}
+
+/* `n` of something that the piece does; how many of these are under way at once. */
+static double at_once(const struct ecm_context *context, const struct ecm_piece *piece, double n,
+		      double in_program)
+{
+	return ecm_under_way(context->profile, context->f,
+			     piece->instructions > 0 ? n / piece->instructions : 0, in_program,
+			     piece->run_through);
+}
+
+/* Processor time that its lines take which nothing fetches ahead, the longest of: those on a long
+ * chain one after another; those on brief ones, as many chains at once as the piece is entered
+ * within a reorder buffer; all of them, as many at once as are within one, and as there can be at
+ * the most; those that crowd a set of L1, as many at once as such a set can have.  Those in L1 are
+ * in the core's part. */
+void ecm_add_latency(const struct ecm_context *context, const struct ecm_piece *piece,
+		     struct ecm_account *account)
+{
+	const struct lines lines = lines_of(piece);
+	const struct profile *profile = context->profile;
+	const double threads = context->threads;
+	const double entries =
+		piece->run_through > 0 ? piece->instructions / piece->run_through : 0;
+	const double program = context->f->traffic ? context->f->traffic->program_lines : 0;
+	const double seconds[] = {
+		model_wait_for(profile, lines.all, PATTERN_RANDOM, threads, false).seconds,
+		model_wait_for(profile, lines.longest, PATTERN_CHASE, threads, false).seconds,
+		model_wait_for(profile, lines.brief, PATTERN_CHASE, threads, false).seconds /
+			at_once(context, piece, entries, entries),
+		model_wait_for(profile, lines.all, PATTERN_CHASE, threads, false).seconds /
+			at_once(context, piece, lines.sum, program),
+	};
+	account->latency_s = 0;
+	for (size_t i = 0; i < sizeof(seconds) / sizeof(*seconds); i++)
+		account->latency_s = fmax(account->latency_s, seconds[i] * threads);
+	if (account->latency_s > 0)
+		account->latency_s =
+			fmax(account->latency_s, far_lines_crowd_s(profile, &piece->far));
+	if (lines.sum > 0 && !(account->latency_s > 0))
+		account->lacks |= ECM_LACKS_LATENCY;
+}
+
+/* Of the walks as large a share waits for one another as of the irregular lines. */
+static void add_walks(const struct ecm_context *context, const struct ecm_piece *piece,
+		      struct ecm_account *account)
+{
+	const struct lines lines = lines_of(piece);
+	double longest = 0;
+	for (int level = 1; level < MODEL_LEVELS; level++)
+		longest += lines.longest[level];
+	const double share = lines.sum > 0 ? fmin(1, longest / lines.sum) : 0;
+	account->walks =
+		context->walks[piece->loop == PROFILE_NONE ? context->f->n_loops : piece->loop];
+	const double all = account->walks.walks;
+	account->chained_walks_s = page_walks_seconds(context->profile, share * all, true);
+	account->other_walks_s = page_walks_seconds(context->profile, (1 - share) * all, false);
+}
+
+static void add_core(const struct ecm_context *context, const struct ecm_piece *piece,
+		     struct ecm_account *account)
+{
+	struct in_core core;
+	const double turn_s = piece->turns * 1e-9 / context->machine->clock_ghz;
+	if (piece->loop != PROFILE_NONE && context->cores[piece->loop].t_ol >= 0)
+		core = context->cores[piece->loop];
+	else if (!ecm_in_core(context->profile, context->f, piece->loop, &core))
+		return;
+	account->parts_s[ECM_OL] = core.t_ol * turn_s;
+	account->parts_s[ECM_NOL] = core.t_nol * turn_s;
+	account->lcd_s = core.lcd * turn_s;
+	for (int i = 0; i < IN_CORE_PARTS; i++)
+		account->in_core_s[i] = core.part[i] * turn_s;
+}
+
+/* A set of parts that add up, as parts of the account. */
+static void add_parts(struct ecm_account *account, unsigned adds)
+{
+	static const enum ecm_account_part place[ECM_PARTS] = {
+		[ECM_OL] = ACCOUNT_CORE,          [ECM_NOL] = ACCOUNT_CORE,
+		[ECM_L1_L2] = ACCOUNT_L1_L2,      [ECM_L2_L3] = ACCOUNT_L2_L3,
+		[ECM_L2_MEMORY] = ACCOUNT_MEMORY, [ECM_L3_MEMORY] = ACCOUNT_MEMORY,
+	};
+	const bool chain = account->in_core_s[IN_CORE_CHAIN] >= account->parts_s[ECM_OL];
+	for (int p = 0; p < ECM_PARTS; p++)
+		if (adds & ECM_SET(p))
+			account->account_s[p == ECM_OL && chain ? ACCOUNT_CHAIN : place[p]] +=
+				account->parts_s[p];
+}
+
+/* What is waited for beside the transfers.  A chain has its walks one after another with its lines;
+ * the other walks go on beside all lines, several at once, so that the longer of both counts. */
+static double wait(const struct ecm_account *account, double *lines, double *walks)
+{
+	const bool walks_bind =
+		account->other_walks_s > account->latency_s + account->chained_walks_s;
+	*lines = walks_bind ? 0 : account->latency_s;
+	*walks = walks_bind ? account->other_walks_s : account->chained_walks_s;
+	return *lines + *walks;
+}
+
+/* Irregular lines need the same buffers as transfers, and come on top of these; what the core does
+ * goes on beside both.  So the time is that of the model, or that of transfers and waiting where it
+ * is longer. */
+void ecm_compose_piece(const struct ecm_context *context, struct ecm_account *account)
+{
+	static const struct ecm_rule beside = {.sums = {0}};
+	const struct ecm_rule *rule =
+		context->machine->fit.rule ? context->machine->fit.rule : &beside;
+	double moving[ECM_PARTS];
+	for (int p = 0; p < ECM_PARTS; p++)
+		moving[p] = p < ECM_FIRST_LINK ? 0 : account->parts_s[p];
+	const struct ecm_time all = ecm_compose(rule, account->parts_s),
+			      transfers = ecm_compose(rule, moving);
+	double lines, walks;
+	const double waiting = wait(account, &lines, &walks);
+	const bool waits = transfers.cycles + waiting > all.cycles;
+	const double threads = context->threads;
+	add_parts(account,
+		  waits ? transfers.adds & ~(ECM_SET(ECM_OL) | ECM_SET(ECM_NOL)) : all.adds);
+	account->account_s[ACCOUNT_LATENCY] = waits ? lines : 0;
+	account->account_s[ACCOUNT_WALKS] = waits ? walks : 0;
+	account->light_s = all.cycles;
+	account->predicted_s = waits ? transfers.cycles + waiting : all.cycles;
+	const double together =
+		ecm_with_threads(account->predicted_s, account->memory_busy_s, threads);
+	account->account_s[ACCOUNT_MEMORY] += together - account->predicted_s;
+	account->predicted_s = together;
+}
+
+static void add_branches(const struct ecm_context *context, const struct ecm_piece *piece,
+			 struct ecm_account *account)
+{
+	const size_t at = piece->loop == PROFILE_NONE ? context->f->n_loops : piece->loop;
+	if (context->lacks & ECM_LACKS_BRANCHES)
+		return;
+	account->mispredicted = context->mispredicted[at];
+	account->account_s[ACCOUNT_BRANCHES] = account->mispredicted.seconds;
+	account->predicted_s += account->account_s[ACCOUNT_BRANCHES];
+}
+
+/* By all accesses of the loop, with loops within, or of the function. */
+static double narrowness_of(const struct ecm_context *context, const struct ecm_piece *piece)
+{
+	const struct model_function *f = context->f;
+	const struct tally_main all = piece->loop == PROFILE_NONE ? model_tally_main(&f->tally)
+								  : f->loops[piece->loop].tally;
+	return ecm_narrowness((double)all.loads + (double)all.stores,
+			      (double)all.load_bytes + (double)all.store_bytes);
+}
+
+void ecm_predict_piece(const struct ecm_context *context, const struct ecm_piece *piece,
+		       struct ecm_account *account)
+{
+	double seconds[ECM_PARTS] = {0}, wide[ECM_PARTS] = {0};
+	add_core(context, piece, account);
+	if (!(context->lacks & (ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS))) {
+		const struct ecm_moves moves = ecm_moves_of(piece->events, piece->irregular);
+		/* what the memory itself is busy for has nothing to do with how it is asked */
+		ecm_transfer_seconds(context->machine, context->profile, &moves, context->threads,
+				     0, wide);
+		account->memory_busy_s =
+			(wide[ECM_L2_MEMORY] + wide[ECM_L3_MEMORY]) * context->memory_share;
+		ecm_transfer_seconds(context->machine, context->profile, &moves, context->threads,
+				     narrowness_of(context, piece), seconds);
+		for (int p = ECM_FIRST_LINK; p < ECM_PARTS; p++)
+			account->parts_s[p] = seconds[p];
+		ecm_add_latency(context, piece, account);
+	}
+	add_walks(context, piece, account);
+	ecm_compose_piece(context, account);
+	add_branches(context, piece, account);
+}

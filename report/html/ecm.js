@@ -1,6 +1,6 @@
 /* Why a function takes its time: predicted parts beside what was measured. */
 
-const ACCOUNT_FIELDS = ["turn", "predicted_s", "light_s", "measured_s", "stderr_s", "lack", "changes"];
+const ACCOUNT_FIELDS = ["turn", "predicted_s", "light_s", "measured_s", "stderr_s", "lack", "changes", "walls", "saturated"];
 const ACCOUNT_PARTS = ["in the core", "chain from turn to turn", "between L1 and L2", "between L2 and L3", "to and from memory", "waiting for irregular or far lines", "walks through page tables", "mispredicted branches", "not explained"];
 const LATENCY = ACCOUNT_PARTS.indexOf("waiting for irregular or far lines");
 const LEAST_LOOP = 0.05; /* of the function's time */
@@ -71,5 +71,22 @@ function pageAccount(f, detail, app) {
 		...(detail.branches || []).map(row => element("p", {}, branchSentence(row))),
 		plainTable("accounts", columns, [row("all of it", {...whole, turn: ""}), ...hot.map(loop => row(`loop ${loop.line || formatHex(loop.header_offset)}`, loop.account))]),
 		accountLegend([whole, ...hot.map(loop => loop.account)]),
+		saturation([{name: "all of it", account: whole, flop: f.flop}, ...hot.map(loop => ({name: `loop ${loop.line || formatHex(loop.header_offset)}`, ...loop}))], app.profile.ecm_threads),
 		element("p", {class: "note"}, `Predicted from counts, traffic, roofs and simulated predictors alone${app.profile.overlap ? `; ${app.profile.overlap}` : ""}.`));
+}
+
+/* ---- the whole program ---- */
+
+/* What each change would save in all functions together, or null where none would save much. */
+function potentialsSection(profile) {
+	const time = profile.functions.reduce((sum, f) => sum + f.time_s, 0);
+	const columns = [{title: "what if all code ran", word: true}, {title: "could save", help: "of the processor time"}, {title: "%"}, {title: "most of it", word: true}, {title: "there"}];
+	if (!(profile.potentials || []).length)
+		return null;
+	const rows = profile.potentials.map(([change, saved, name, most]) => {
+		const f = profile.functions.find(f => f.name === name), shown = shortenMiddle(name, 40);
+		return [change, formatSeconds(saved), time > 0 ? formatShare(saved / time) : DASH, f ? element("a", {href: `#f${f.index}`}, shown) : shown, formatSeconds(most)];
+	});
+	return section("What changes would save", plainTable("potentials", columns, rows),
+		element("p", {class: "note"}, "By the time model run again with that one thing changed; what two changes save together is not their sum. Whether a change can be made is for the reader to say."));
 }

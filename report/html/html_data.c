@@ -110,6 +110,11 @@ static void put_account(struct json_writer *out, const char *key, const struct r
 	put_real(out, NULL, account->stderr_s);
 	put_text(out, NULL, ecm_lack_words(account));
 	put_changes(out, view, account);
+	put_array(out, NULL); /* by the numbers of threads in the head */
+	for (size_t i = 0; i < view->ecm->n_threads; i++)
+		put_real(out, NULL, ecm_wall_s(view->ecm, account, i));
+	put_end(out);
+	put_real(out, NULL, ecm_saturating_threads(account));
 	for (int i = 0; i < ACCOUNT_PARTS; i++)
 		put_real(out, NULL, account->account_s[i]);
 	put_end(out);
@@ -196,6 +201,39 @@ static bool has_time(const struct report_view *view, const struct model_function
 
 /* ---- all of a profile ---- */
 
+/* The numbers of threads that accounts have times for. */
+static void put_thread_counts(struct json_writer *out, const char *key,
+			      const struct report_view *view)
+{
+	put_array(out, key);
+	for (size_t i = 0; view->ecm && i < view->ecm->n_threads; i++)
+		put_real(out, NULL, view->ecm->threads[i]);
+	put_end(out);
+}
+
+/* What changes would save in the whole program: [in words, seconds, function, seconds in it]. */
+static struct rf_error *put_potentials(struct json_writer *out, const char *key,
+				       const struct report_view *view)
+{
+	struct ecm_potential potentials[ECM_CHANGES];
+	char words[ECM_CHANGE_WORDS];
+	size_t n = 0;
+	struct rf_error *error =
+		view->ecm ? ecm_potentials(view->ecm, view->profile, view->model, potentials, &n)
+			  : NULL;
+	put_array(out, key);
+	for (size_t i = 0; i < n; i++) {
+		put_array(out, NULL);
+		put_text(out, NULL, ecm_put_change(words, view->ecm, potentials[i].change));
+		put_real(out, NULL, potentials[i].saved_s);
+		put_text(out, NULL, potentials[i].most->name);
+		put_real(out, NULL, potentials[i].most_s);
+		put_end(out);
+	}
+	put_end(out);
+	return error;
+}
+
 /* Begins the object that all views need, up to its functions. */
 static void begin_head(struct json_writer *out, const struct report_view *view)
 {
@@ -207,6 +245,7 @@ static void begin_head(struct json_writer *out, const struct report_view *view)
 	put_flag(out, "traced", view->model->traced);
 	put_text(out, "overlap",
 		 view->ecm ? ecm_put_machine(overlap, sizeof(overlap), view->ecm) : NULL);
+	put_thread_counts(out, "ecm_threads", view);
 	put_text(out, "level", report_picture_level(view));
 	put_text(out, "main_precision", report_main_precision(view->model));
 	put_array(out, "functions");
@@ -326,7 +365,9 @@ struct rf_error *html_write_data(const struct report_view *view, FILE *stream)
 	if (!error) {
 		begin_head(listed, view);
 		error = write_functions(view, listed, out);
-		end_head(listed);
+		put_end(listed); /* the functions */
+		error = error ?: put_potentials(listed, "potentials", view);
+		put_end(listed);
 	}
 	if (!error) {
 		json_writer_put_between(out, ELEMENT_BEGIN("data"));

@@ -32,7 +32,7 @@ class App {
 		this.count = element("p", {class: "note", id: "count", role: "status"});
 		this.list.append(...[this.heading(), accountSection(profile), this.worst(), element("section", {class: "picture", "aria-label": "Roofline"},
 			this.controls(), this.plotHolder, this.legend()),
-		element("section", {"aria-label": "Functions"}, this.filters(), this.tableHolder, this.count), document.getElementById("ranks"), kernelsSection(profile), this.paths && this.paths.section, levelsSection(this.profile), this.goneList(), this.about()].filter(Boolean));
+		element("section", {"aria-label": "Functions"}, this.filters(), this.tableHolder, this.count), document.getElementById("ranks"), kernelsSection(profile), this.paths && this.paths.section, potentialsSection(profile), levelsSection(this.profile), this.goneList(), this.about()].filter(Boolean));
 		this.plot = new Roofline(this.plotHolder, {name: "list", title: `Roofline of ${profile.title}`, zoom: true,
 			height: width => Math.min(520, Math.max(330, width * 0.52)), labels: width => width < 560 ? 6 : 16,
 			hover: (point, event) => this.hover(point, event), choose: point => { location.hash = `f${point.index}`; }});

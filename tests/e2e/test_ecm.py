@@ -3,7 +3,10 @@
 import json
 import os
 import re
+import shutil
+import sqlite3
 
+from browser import Browser
 from harness import SOURCE, text
 
 PROFILE = os.path.join(SOURCE, "tests", "e2e", "golden", "solver.rfp")
@@ -176,4 +179,66 @@ def test_the_page_for_browsers_has_accounts(t):
     functions = {f["name"]: f for f in report(t)["functions"]}
     accounts = [detail["ecm"] for detail in details if detail.get("ecm")]
     assert len(accounts) == sum(1 for f in functions.values() if f["ecm"])
-    assert all(len(account) == 7 + len(PARTS) for account in accounts)
+    assert all(len(account) == 9 + len(PARTS) for account in accounts)
+
+
+def with_threads(t, n):
+    """The profile on a machine with so many hardware threads."""
+    path = os.path.join(t.directory, f"threads{n}.rfp")
+    shutil.copy(PROFILE, path)
+    base = sqlite3.connect(path)
+    assert base.execute("UPDATE facts SET value = ? WHERE key = 'usable_threads'", (str(n),)).rowcount == 1
+    base.commit()
+    base.close()
+    return path
+
+
+def page_of(t, profile):
+    html, data = profile + ".html", profile + ".json"
+    result = t.rfprof("report", f"--html={html}", f"--json={data}", profile)
+    assert result.status == 0, str(result)
+    return html, json.loads(text(data))
+
+
+def test_the_page_draws_threads(t):
+    """Each point of the plot stands where the figures of JSON put it; the words beside it are these figures."""
+    html, data = page_of(t, with_threads(t, 8))
+    index = next(i for i, f in enumerate(data["functions"]) if f["name"] == "triad")
+    rows = data["functions"][index]["ecm"]["threads"]
+    assert [row["threads"] for row in rows] == [1, 2, 3, 4, 6, 8]
+    with Browser(t.directory) as browser:
+        browser.open(html)
+        browser.value(f'location.hash = "f{index}"')
+        browser.until(f"rfprof.last === {index}")
+        points = browser.value('[...document.querySelectorAll("#page .saturation circle.line-0")].map(c => [c.cx.baseVal.value, c.cy.baseVal.value])')
+        ideal = browser.value('(line => [line.x1, line.y1, line.x2, line.y2].map(at => at.baseVal.value))(document.querySelector("#page .saturation .ideal"))')
+        words = browser.value('document.querySelector("#page .threads-plot .bar-legend li").innerText')
+        assert len(points) == len(rows) and not browser.console
+        for (x, y), row in zip(points, rows):
+            times = rows[0]["predicted_s"] / row["predicted_s"]
+            assert abs(x - ideal[0] - (ideal[2] - ideal[0]) * (row["threads"] - 1) / 7) < 0.5, (x, row)
+            assert abs(y - ideal[1] - (ideal[3] - ideal[1]) * (times - 1) / 7) < 0.5, (y, row)
+        said = [float(figure) for figure in re.findall(r"threads? ([\d.]+) GFLOP/s", words)]
+        assert len(said) == len(rows) and all(abs(figure / row["gflop_per_s"] - 1) < 0.005 for figure, row in zip(said, rows)), words
+
+
+def test_the_page_has_no_plot_of_one_thread(t):
+    html, data = page_of(t, with_threads(t, 1))
+    index = next(i for i, f in enumerate(data["functions"]) if f["name"] == "triad")
+    with Browser(t.directory) as browser:
+        browser.open(html)
+        browser.value(f'location.hash = "f{index}"')
+        browser.until(f"rfprof.last === {index}")
+        assert browser.value('document.querySelectorAll("#page .accounts").length') == 1
+        assert browser.value('document.querySelectorAll("#page .saturation").length') == 0
+
+
+def test_the_page_has_what_changes_would_save(t):
+    html, data = page_of(t, with_threads(t, 2))
+    with Browser(t.directory) as browser:
+        browser.open(html)
+        rows = browser.value('[...document.querySelectorAll("#list .potentials tbody tr")].map(row => [...row.cells].map(cell => cell.innerText))')
+    assert len(rows) == len(data["potentials"]) > 0
+    for shown, row in zip(rows, data["potentials"]):
+        value, unit = shown[1].split()
+        assert abs(float(value) * {"s": 1, "ms": 1e-3, "µs": 1e-6}[unit] / row["saved_s"] - 1) < 0.005 and shown[3] == row["function"], (shown, row)

@@ -255,8 +255,8 @@ static void put_comparison(struct page *page, const struct ecm_account *account)
 		  account->mispredicted.n > 0 ? ", if no branch were mispredicted" : "");
 }
 
-/* "with 1, 2, 4 threads: 2.1, 4.2, 5.9 GFLOP/s; the memory is saturated from 2.6 threads on". Where
- * there is no flop, what it takes by the clock. */
+/* "predicted with 1, 2, 4 threads: 2.1, 4.2, 5.9 GFLOP/s; the memory is saturated from 2.6 threads
+ * on". Where there is no flop, what it takes by the clock. */
 static void put_threads(struct page *page, const struct ecm_account *account)
 {
 	const struct ecm_machine *machine = page->view->ecm;
@@ -279,8 +279,8 @@ static void put_threads(struct page *page, const struct ecm_account *account)
 								   account->measured_s));
 	}
 	if (machine->n_threads > 1)
-		page_line(page, STYLE_PLAIN, "  ", "with %s threads: %s%s%s%s", counts, figures,
-			  account->flop > 0 ? " GFLOP/s" : "", end[0] ? "; " : "", end);
+		page_line(page, STYLE_PLAIN, "  ", "predicted with %s threads: %s%s%s%s", counts,
+			  figures, account->flop > 0 ? " GFLOP/s" : "", end[0] ? "; " : "", end);
 	else if (end[0])
 		page_line(page, STYLE_PLAIN, "  ", "%s", end);
 }

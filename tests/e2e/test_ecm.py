@@ -159,7 +159,7 @@ def test_threads(t):
             assert abs(row["turns_per_s"] * row["predicted_s"] - loop["turns"]) <= 1e-9 * loop["turns"]
     triad = next(f for f in data["functions"] if f["name"] == "triad")["ecm"]["threads"]
     page = terminal(t, "-f", "triad")
-    said = re.search(r"with 1, 2 threads: ([\d.]+), ([\d.]+) GFLOP/s", page)
+    said = re.search(r"predicted with 1, 2 threads: ([\d.]+), ([\d.]+) GFLOP/s", page)
     assert said, page
     for row, figure in zip(triad, said.groups()):
         assert abs(float(figure) / row["gflop_per_s"] - 1) < 0.005

@@ -110,11 +110,31 @@ static size_t used_by_others(const struct text_table *table)
 	return used - (table->flush ? TEXT_INDENT : 0);
 }
 
-static void shorten_cells(struct text_table *table, size_t room)
+/* Whether nothing stands behind the flexible column: its cell may reach as far as the line does. */
+static bool runs_on(const struct text_table *table, size_t row)
+{
+	for (size_t c = table->flexible + 1; c < table->n_columns; c++)
+		if (!table->hidden[c] && *text_at(table, row, c))
+			return false;
+	return !table->columns[table->flexible].right;
+}
+
+/* Columns of the terminal behind the flexible one. */
+static size_t behind_it(const struct text_table *table)
+{
+	size_t width = 0;
+	for (size_t c = table->flexible + 1; c < table->n_columns; c++)
+		width += table->hidden[c] ? 0 : TEXT_INDENT + width_of(table, c);
+	return width;
+}
+
+/* To `room`; cells with nothing behind them to so many columns more. */
+static void shorten_cells(struct text_table *table, size_t room, size_t behind)
 {
 	for (size_t row = 1; row < table->n_rows; row++) {
 		struct text_cell *cell = cell_at(table, row, table->flexible);
-		char *cut = cell->text ? text_shorten(cell->text, room) : NULL;
+		const size_t own = room + (runs_on(table, row) ? behind : 0);
+		char *cut = cell->text ? text_shorten(cell->text, own) : NULL;
 		char *shown =
 			cut ? terminal_text(table->terminal, cut) : NULL; /* the ellipsis, too */
 		free(cut);
@@ -140,19 +160,21 @@ static void leave_out(struct text_table *table, unsigned turn)
 	}
 }
 
-static void fit(struct text_table *table)
+/* Returns what the flexible column may have. */
+static size_t fit(struct text_table *table)
 {
 	const size_t room = table->terminal->columns;
 	if (table->most)
-		shorten_cells(table, table->most);
+		shorten_cells(table, table->most, 0);
 	const size_t widest = width_of(table, table->flexible),
 		     wanted = widest < table->least ? widest : table->least;
 	table->broken = used_by_others(table) + wanted > room;
 	for (unsigned turn = 1; turn <= TEXT_COLUMNS && used_by_others(table) + wanted > room;
 	     turn++)
 		leave_out(table, turn);
-	const size_t used = used_by_others(table);
-	shorten_cells(table, room > used + LEAST ? room - used : LEAST);
+	const size_t used = used_by_others(table), own = room > used + LEAST ? room - used : LEAST;
+	shorten_cells(table, own, behind_it(table));
+	return own;
 }
 
 /* Nothing is written behind the last column that has text in this line. */
@@ -217,11 +239,13 @@ void text_table_deinit(struct text_table *table)
 
 struct rf_error *text_table_end(struct text_table *table, FILE *stream)
 {
-	size_t width[TEXT_COLUMNS];
+	size_t width[TEXT_COLUMNS] = {0};
 	add_titles(table);
-	fit(table);
+	const size_t own = fit(table);
 	for (size_t c = 0; c < table->n_columns; c++)
 		width[c] = width_of(table, c);
+	if (width[table->flexible] > own)
+		width[table->flexible] = own;
 	if (!table->failed)
 		print_titles(table, width, stream);
 	for (size_t row = 1; row < table->n_rows && !table->failed; row++)

@@ -60,6 +60,7 @@ void text_table_text(struct text_table *table, size_t column, const char *text);
 /* What a table that is not ended has. */
 void text_table_deinit(struct text_table *table);
 /* Breaks titles at their blanks, and then leaves out columns, until the flexible one has `least`,
- * shortens that to what there is (at least 8), prints the table and frees it.  Fails, and prints
+ * shortens that to what there is (at least 8; a cell with nothing behind it may have the rest of
+ * the line), prints the table and frees it.  Fails, and prints
  * nothing, when memory was short for any of the cells. */
 struct rf_error *text_table_end(struct text_table *table, FILE *stream);

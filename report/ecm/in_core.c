@@ -340,25 +340,81 @@ static void add_apart(const struct core_facts *facts, struct way *way, size_t n)
 	}
 }
 
-static struct rf_error *chain_of_way(const struct reader *reader, uint32_t loop, double *cycles)
+/* Cycles of the longest recurrence of a turn of `n` nodes of `way`. */
+static struct rf_error *chain_of_nodes(const struct reader *reader, struct way *way, size_t n,
+				       double *cycles)
 {
-	const struct in_core_code *code = reader->code;
 	struct recurrence chain;
-	struct way *way = calloc(1, sizeof(*way));
-	if (!way)
-		return rf_error_no_memory();
-	const size_t n = flow_graph_way(code->graph, loop, code->function->loops[loop].header,
-					way->nodes, MAX_WAY);
+	memset(way->written, 0, sizeof(way->written));
+	memset(way->made_by, 0, sizeof(way->made_by));
 	set_steps(reader, way, n);
 	add_apart(reader->facts, way, n);
 	struct rf_error *error = recurrence_find(way->steps, n, &chain);
 	*cycles = !error && chain.turns ? (double)chain.cycles / chain.turns / TICKS : 0;
+	return error;
+}
+
+static size_t way_of(const struct reader *reader, uint32_t loop, struct way *way)
+{
+	const struct in_core_code *code = reader->code;
+	return flow_graph_way(code->graph, loop, code->function->loops[loop].header, way->nodes,
+			      MAX_WAY);
+}
+
+static struct rf_error *chain_of_way(const struct reader *reader, uint32_t loop, double *cycles)
+{
+	struct way *way = calloc(1, sizeof(*way));
+	if (!way)
+		return rf_error_no_memory();
+	struct rf_error *error = chain_of_nodes(reader, way, way_of(reader, loop, way), cycles);
 	free(way);
 	return error;
 }
 
-/* What is left of a chain where the loop is left after a few turns: the chains of as many entries
- * run beside each other as fit into the reorder buffer. */
+/* ---- a chain through the entries of a loop ---- */
+
+/* The way of a loop `turns` times, and around it to its next entry, in `way`; 0: not known. */
+static size_t way_of_entry(const struct reader *reader, uint32_t loop, size_t turns,
+			   struct way *way)
+{
+	const uint32_t outer = reader->code->function->loops[loop].parent;
+	const size_t n = way_of(reader, loop, way);
+	uint32_t *nodes = way->nodes;
+	if (!n || turns >= MAX_WAY / n)
+		return 0;
+	const size_t around = flow_graph_way_around(reader->code->graph, outer, nodes, n,
+						    &nodes[n * turns], MAX_WAY - n * turns);
+	for (size_t turn = 1; turn < turns; turn++)
+		memcpy(&nodes[n * turn], nodes, n * sizeof(*nodes));
+	return around ? n * turns + around : 0;
+}
+
+/* By how many cycles a turn of the loop makes the longest recurrence of the loop around it longer:
+ * what is carried through all of its entries, so that none can begin before the last has ended.  0
+ * where nothing is, or nobody knows. */
+static struct rf_error *chain_through_entries(const struct reader *reader, uint32_t loop,
+					      double *cycles)
+{
+	const struct model_loop *of = &reader->code->function->loops[loop];
+	const size_t turns = (size_t)rint((double)of->turns / (double)of->entries);
+	double one = 0, all = 0;
+	*cycles = 0;
+	if (of->parent == PROFILE_NONE || turns < 2)
+		return NULL;
+	struct way *way = calloc(1, sizeof(*way));
+	if (!way)
+		return rf_error_no_memory();
+	const size_t n = way_of_entry(reader, loop, turns, way);
+	struct rf_error *error = n ? chain_of_nodes(reader, way, n, &all) : NULL;
+	if (n && !error)
+		error = chain_of_nodes(reader, way, way_of_entry(reader, loop, 1, way), &one);
+	*cycles = fmax(0, (all - one) / (double)(turns - 1));
+	free(way);
+	return error;
+}
+
+/* What is left of a chain that begins anew with each entry where the loop is left after a few
+ * turns: the chains of as many entries run beside each other as fit into the reorder buffer. */
 static double beside_each_other(const struct in_core_code *code, uint32_t loop, double instructions,
 				double chain)
 {
@@ -403,6 +459,11 @@ static struct rf_error *find_chain(const struct reader *reader, uint32_t loop, d
 		return error;
 	error = chain_of_way(reader, loop, lcd);
 	*left = beside_each_other(reader->code, loop, instructions_of(reader->code, loop), *lcd);
+	if (error || *left >= *lcd)
+		return error;
+	double through;
+	error = chain_through_entries(reader, loop, &through);
+	*left = fmin(*lcd, fmax(*left, through));
 	return error;
 }
 

@@ -215,6 +215,37 @@ size_t flow_graph_way(const struct flow_graph *graph, uint32_t loop, uint64_t of
 	return 0;
 }
 
+/* The node that is executed most often of those that `from` leads to, in the own code of `loop` or
+ * that node itself. */
+static uint32_t next_on_way(const struct flow_graph *graph, uint32_t from, uint32_t loop,
+			    uint32_t or_node)
+{
+	uint32_t next = FLOW_NONE;
+	for (unsigned k = 0; k < 2; k++) {
+		const uint32_t to = graph->to[2 * (size_t)from + k];
+		if (to != FLOW_NONE && (graph->nodes[to].loop == loop || to == or_node) &&
+		    (next == FLOW_NONE || graph->nodes[to].n > graph->nodes[next].n))
+			next = to;
+	}
+	return next;
+}
+
+size_t flow_graph_way_around(const struct flow_graph *graph, uint32_t outer, const uint32_t *way,
+			     size_t n_way, uint32_t *around, size_t most)
+{
+	uint32_t at = FLOW_NONE;
+	size_t n = 0;
+	for (size_t i = n_way; i-- > 0 && at == FLOW_NONE;) /* the last one leaves it, if any */
+		at = next_on_way(graph, way[i], outer, FLOW_NONE);
+	while (at != FLOW_NONE && n < most) {
+		around[n++] = at;
+		at = next_on_way(graph, at, outer, way[0]);
+		if (at == way[0])
+			return n;
+	}
+	return 0;
+}
+
 bool flow_edge_count(const struct flow_graph *graph, const struct profile_function *f,
 		     uint32_t from, uint32_t to, int64_t *n)
 {

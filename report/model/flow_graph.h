@@ -57,5 +57,10 @@ const struct flow_node *flow_node_around(const struct flow_graph *graph, uint64_
  * offset on, in `way`, which has room for `most`.  0: there is none of so many that comes back. */
 size_t flow_graph_way(const struct flow_graph *graph, uint32_t loop, uint64_t header, uint32_t *way,
 		      size_t most);
+/* The most frequent way from where that loop is left, whose turn is `way`, through the own code of
+ * the loop around it, `outer`, until it is entered again, in `around`.  0: there is none of at most
+ * `most` nodes that comes back, or it leads through another loop. */
+size_t flow_graph_way_around(const struct flow_graph *graph, uint32_t outer, const uint32_t *way,
+			     size_t n_way, uint32_t *around, size_t most);
 /* a + b, or the limit that it would be beyond. */
 int64_t flow_add(int64_t a, int64_t b);

@@ -56,10 +56,11 @@ struct part {
 	int64_t n;
 };
 
-/* Code at 0x100 with a loop that is entered so often; `crossing` may be NULL. */
-static struct in_core in_core_of_parts(const struct core_facts *facts, const char *bytes,
-				       uint32_t size, const struct part *parts, size_t n_parts,
-				       int64_t entries, const struct profile_crossing *crossing)
+/* Code at 0x100 whose last loop of `n_loops` is entered so often; `crossing` may be NULL. */
+static struct in_core in_core_of_last(const struct core_facts *facts, const char *bytes,
+				      uint32_t size, const struct part *parts, size_t n_parts,
+				      size_t n_loops, int64_t entries,
+				      const struct profile_crossing *crossing)
 {
 	struct line_crossings crossings;
 	struct profile *profile = profile_create();
@@ -78,20 +79,27 @@ static struct in_core in_core_of_parts(const struct core_facts *facts, const cha
 		assert_ok(flow_graph_add(&graph, profile, i, 0, part, parts[i].n));
 	}
 	assert_ok(flow_graph_find_loops(&graph, &row, &function));
-	cr_assert_eq(function.n_loops, 1);
-	function.loops[0].entries = entries;
+	cr_assert_eq(function.n_loops, n_loops);
+	function.loops[n_loops - 1].entries = entries;
 	if (crossing)
 		cr_assert(rf_array_push(profile->crossings, profile->n_crossings,
 					profile->cap_crossings, *crossing));
 	assert_ok(line_crossings_init(profile, &crossings));
 	const struct in_core_code code = {profile, insns, &graph, &row, &function, &crossings};
-	assert_ok(in_core_of_loop(facts, &code, 0, &found));
+	assert_ok(in_core_of_loop(facts, &code, (uint32_t)n_loops - 1, &found));
 	free(function.loops);
 	line_crossings_deinit(&crossings);
 	flow_graph_deinit(&graph);
 	insn_cache_destroy(insns);
 	profile_destroy(profile);
 	return found;
+}
+
+static struct in_core in_core_of_parts(const struct core_facts *facts, const char *bytes,
+				       uint32_t size, const struct part *parts, size_t n_parts,
+				       int64_t entries, const struct profile_crossing *crossing)
+{
+	return in_core_of_last(facts, bytes, size, parts, n_parts, 1, entries, crossing);
 }
 
 /* All of it TURNS times. */
@@ -202,6 +210,41 @@ Test(in_core, a_loop_that_is_left_soon_overlaps_with_what_comes_behind_it)
 	cr_expect_float_eq(found.part[IN_CORE_CHAIN], 4 * 16 / 192.0, 1e-9, "%g",
 			   found.part[IN_CORE_CHAIN]);
 	cr_expect_float_eq(found.t_ol, 1, 1e-9);
+	core_facts_deinit(&facts);
+}
+
+/* A loop of eight turns in another one, whose products go on from entry to entry, begin anew with
+ * each, and the same beside an index that goes on. */
+Test(in_core, a_chain_through_all_entries_does_not_overlap)
+{
+	static const struct {
+		const char *what, *code;
+		uint32_t inner, behind, size;
+		double left;
+	} rows[] = {
+		{"1: mov rcx,rdx; 2: imul rax,rbx; dec rcx; jnz 2; dec rdi; jnz 1",
+		 "\x48\x89\xd1\x48\x0f\xaf\xc3\x48\xff\xc9\x75\xf7\x48\xff\xcf\x75\xef", 3, 12, 17,
+		 3},
+		{"1: mov rcx,rdx; mov rax,rsi; 2: imul rax,rbx; dec rcx; jnz 2; dec rdi; jnz 1",
+		 "\x48\x89\xd1\x48\x89\xf0\x48\x0f\xaf\xc3\x48\xff\xc9\x75\xf7\x48\xff\xcf\x75\xec",
+		 6, 15, 20, 3 * 24 / 192.0},
+		{"1: mov rcx,rdx; mov rax,rsi; 2: imul rax,rbx; add r8,8; dec rcx; jnz 2; dec rdi; "
+		 "jnz 1",
+		 "\x48\x89\xd1\x48\x89\xf0\x48\x0f\xaf\xc3\x49\x83\xc0\x08\x48\xff\xc9\x75\xf3"
+		 "\x48\xff\xcf\x75\xe8",
+		 6, 19, 24, 1},
+	};
+	struct core_facts facts = made_up();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct part parts[] = {{0, rows[i].inner, TURNS / 8},
+					     {rows[i].inner, rows[i].behind, TURNS},
+					     {rows[i].behind, rows[i].size, TURNS / 8}};
+		const struct in_core found = in_core_of_last(&facts, rows[i].code, rows[i].size,
+							     parts, 3, 2, TURNS / 8, NULL);
+		cr_expect_float_eq(found.lcd, 3, 1e-9, "%s: %g", rows[i].what, found.lcd);
+		cr_expect_float_eq(found.part[IN_CORE_CHAIN], rows[i].left, 1e-9, "%s: %g",
+				   rows[i].what, found.part[IN_CORE_CHAIN]);
+	}
 	core_facts_deinit(&facts);
 }
 

@@ -24,6 +24,7 @@ static void add_irregular(struct model_irregular *sum, const struct model_irregu
 		sum[level].lines = fmax(0, sum[level].lines + sign * part[level].lines);
 		sum[level].longest = fmax(0, sum[level].longest + sign * part[level].longest);
 		sum[level].brief = fmax(0, sum[level].brief + sign * part[level].brief);
+		sum[level].guessed = fmax(0, sum[level].guessed + sign * part[level].guessed);
 	}
 }
 
@@ -62,10 +63,10 @@ struct ecm_piece ecm_piece_of(const struct ecm_context *context, uint32_t loop)
 
 /* ---- what a piece takes ---- */
 
-/* Irregular lines of a piece by level, but L1: all, those on the longest chain of each loop, and
- * those on chains that end after a few turns. */
+/* Irregular lines of a piece by level, but L1: all, those on the longest chain of each loop, those
+ * on chains that end after a few turns, and those that a mispredicted branch waits for. */
 struct lines {
-	double all[MODEL_LEVELS], longest[MODEL_LEVELS], brief[MODEL_LEVELS];
+	double all[MODEL_LEVELS], longest[MODEL_LEVELS], brief[MODEL_LEVELS], guessed[MODEL_LEVELS];
 	double sum;
 };
 
@@ -76,6 +77,7 @@ static struct lines lines_of(const struct ecm_piece *piece)
 		lines.all[level] = piece->irregular[level].lines;
 		lines.longest[level] = piece->irregular[level].longest;
 		lines.brief[level] = piece->irregular[level].brief;
+		lines.guessed[level] = piece->irregular[level].guessed;
 		lines.sum += lines.all[level];
 	}
 	return lines;
@@ -91,7 +93,8 @@ static double at_once(const struct ecm_context *context, const struct ecm_piece 
 }
 
 /* Processor time that its lines take which nothing fetches ahead, the longest of: those on a long
- * chain one after another; those on brief ones, as many chains at once as the piece is entered
+ * chain one after another; those that mispredicted branches wait for, since what is done meanwhile
+ * is thrown away; those on brief ones, as many chains at once as the piece is entered
  * within a reorder buffer; all of them, as many at once as are within one, and as there can be at
  * the most; those that crowd a set of L1, as many at once as such a set can have.  Those in L1 are
  * in the core's part. */
@@ -107,6 +110,7 @@ void ecm_add_latency(const struct ecm_context *context, const struct ecm_piece *
 	const double seconds[] = {
 		model_wait_for(profile, lines.all, PATTERN_RANDOM, threads, false).seconds,
 		model_wait_for(profile, lines.longest, PATTERN_CHASE, threads, false).seconds,
+		model_wait_for(profile, lines.guessed, PATTERN_CHASE, threads, false).seconds,
 		model_wait_for(profile, lines.brief, PATTERN_CHASE, threads, false).seconds /
 			at_once(context, piece, entries, entries),
 		model_wait_for(profile, lines.all, PATTERN_CHASE, threads, false).seconds /

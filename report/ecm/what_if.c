@@ -61,6 +61,7 @@ static void block(const struct ecm_context *context, const struct ecm_piece *pie
 		near.irregular[L2].lines += near.irregular[level].lines;
 		near.irregular[L2].longest += near.irregular[level].longest;
 		near.irregular[L2].brief += near.irregular[level].brief;
+		near.irregular[L2].guessed += near.irregular[level].guessed;
 		near.irregular[level] = (struct model_irregular){0};
 		near.far.crowded[L2] += near.far.crowded[level];
 		near.far.crowded[level] = 0;
@@ -71,6 +72,18 @@ static void block(const struct ecm_context *context, const struct ecm_piece *pie
 	ecm_add_latency(context, &near, account);
 	if (!(account->latency_s > 0)) /* that of L2 was not measured */
 		account->latency_s = now;
+}
+
+/* No branch waits for a line before it is known to have been mispredicted. */
+static void predict_branches(const struct ecm_context *context, const struct ecm_piece *piece,
+			     struct ecm_account *account)
+{
+	struct ecm_piece known = *piece;
+	account->mispredicted.seconds = 0;
+	for (int level = 0; level < MODEL_LEVELS; level++)
+		known.irregular[level].guessed = 0;
+	if (account->latency_s > 0)
+		ecm_add_latency(context, &known, account);
 }
 
 /* What was waited for comes over the links as all else does. */
@@ -108,7 +121,7 @@ static double after(const struct ecm_context *context, const struct ecm_piece *p
 		block(context, piece, &changed);
 		break;
 	case CHANGE_PREDICTED:
-		changed.mispredicted.seconds = 0;
+		predict_branches(context, piece, &changed);
 		break;
 	case CHANGE_PREFETCHED:
 		prefetch(context, piece, &changed);

@@ -6,10 +6,12 @@
 #include "report/model/model_code.h"
 
 #include "base/array.h"
+#include "base/search.h"
 #include "insn/recurrence.h"
 #include "report/model/model_processes.h"
 #include "report/model/model_tally.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,6 +150,17 @@ static struct rf_error *find_fusible(struct reader *reader)
 }
 
 /* ---- branches ---- */
+
+double model_mispredicted(const struct profile *profile, uint32_t module, uint64_t offset)
+{
+	const struct profile_branch *rows = profile->branches;
+	const size_t at = rf_search(profile->n_branches, i,
+				    rows[i].module < module ||
+					    (rows[i].module == module && rows[i].offset < offset));
+	const bool known = at < profile->n_branches && rows[at].module == module &&
+			   rows[at].offset == offset && rows[at].share > 0;
+	return known ? (double)rows[at].executions * fmin(1, rows[at].share) : 0;
+}
 
 /* Counts below 0 are none. */
 static void add_positive(uint64_t *sum, int64_t n)

@@ -20,3 +20,7 @@ struct rf_error *model_read_code(const struct profile *profile, struct insn_cach
  * the processor: in loops that pause, or in a library of those that are known to poll.  Its name,
  * module, counts and code are known. */
 bool model_waits(const struct model_function *function);
+
+/* How often the branch at that place was mispredicted by simulated predictors, in all of its
+ * executions (docs/branches.md); 0: never, or nobody knows. */
+double model_mispredicted(const struct profile *profile, uint32_t module, uint64_t offset);

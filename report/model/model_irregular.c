@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/search.h"
-#include "report/model/model_roofs.h"
+#include "report/model/model_code.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -298,11 +298,46 @@ static void find_candidates(const struct finder *finder, struct candidates *cand
 	}
 }
 
+/* Those of the innermost loop of a node; NULL: it is in none. */
+static struct model_irregular *irregular_of(const struct finder *finder, uint32_t node)
+{
+	const uint32_t loop = finder->graph->nodes[node].loop;
+	return loop == PROFILE_NONE ? NULL : &finder->function->loop_irregular[loop * MODEL_LEVELS];
+}
+
+/* How often a branch of the loop that waits for what was followed was mispredicted. */
+static double guessed_wrong(const struct finder *finder)
+{
+	double wrong = 0;
+	for (size_t i = 0; i < finder->n_members; i++) {
+		const uint32_t node = finder->members[i];
+		if (finder->before[node] & finder->data[node].read)
+			wrong += model_mispredicted(finder->profile, finder->module,
+						    finder->graph->nodes[node].offset);
+	}
+	return wrong;
+}
+
+/* The lines of load `i`, which was followed, that a mispredicted branch waits for: of a load of
+ * this loop's own code, so that loops around it do not find them again. */
+static void add_guessed(const struct finder *finder, uint32_t loop,
+			const struct candidates *candidates, size_t i)
+{
+	const struct flow_node *node = &finder->graph->nodes[candidates->node[i]];
+	struct model_irregular *own = irregular_of(finder, candidates->node[i]);
+	if (node->loop != loop || !own || node->n <= 0)
+		return;
+	const double share = fmin(1, guessed_wrong(finder) / (double)node->n);
+	for (int level = 1; level < MODEL_LEVELS; level++)
+		own[level].guessed += share * found_at(candidates->load[i], level);
+}
+
 static void find_reaches(struct finder *finder, uint32_t loop, struct candidates *candidates)
 {
 	for (size_t i = 0; i < candidates->n; i++) {
 		candidates->reaches[i] = 0;
 		follow(finder, candidates->node[i], loop);
+		add_guessed(finder, loop, candidates, i);
 		for (size_t j = 0; j < candidates->n; j++) {
 			const uint32_t node = candidates->node[j];
 			if (finder->before[node] & finder->data[node].address)
@@ -367,13 +402,6 @@ static double sum_chain(struct finder *finder, const struct candidates *candidat
 	for (int level = 0; level < MODEL_LEVELS; level++)
 		cycles += rough_cycles[level] * found[level];
 	return cycles;
-}
-
-/* Those of the innermost loop of a node; NULL: it is in none. */
-static struct model_irregular *irregular_of(const struct finder *finder, uint32_t node)
-{
-	const uint32_t loop = finder->graph->nodes[node].loop;
-	return loop == PROFILE_NONE ? NULL : &finder->function->loop_irregular[loop * MODEL_LEVELS];
 }
 
 /* The steps of a chain below L1, each to the loop that its load is in. */
@@ -532,42 +560,6 @@ struct rf_error *model_read_irregular(const struct irregular_loads *loads, struc
 }
 
 /* ---- the time that they need ---- */
-
-/* The rate of lines of a pattern at a level.  Where `usual` asks for it and none was measured, by
- * latencies of 14 and 50 cycles at 4 GHz and of 90 ns, of ten lines at once where they do not wait
- * for each other. */
-static struct model_rate line_rate(const struct profile *profile, enum model_pattern pattern,
-				   enum roof_level level, double threads, bool usual)
-{
-	const double latency_ns = level == ROOF_LEVEL_L2 ? 3.5 : level == ROOF_LEVEL_L3 ? 12 : 90;
-	const enum roof_op op = pattern == PATTERN_CHASE ? ROOF_OP_CHASE : ROOF_OP_RANDOM;
-	const struct roof_rows rows = {profile, roof_bandwidth(op, level), threads};
-	struct model_rate rate = model_take(&rows, op);
-	if (!(rate.value > 0) && usual)
-		rate.value =
-			CACHE_LINE / latency_ns * (pattern == PATTERN_CHASE ? 1 : 10) * threads;
-	return rate;
-}
-
-struct model_wait model_wait_for(const struct profile *profile, const double lines[MODEL_LEVELS],
-				 enum model_pattern pattern, double threads, bool usual)
-{
-	struct model_wait wait = {.pattern = pattern};
-	double most = 0;
-	for (int i = 0; i < MODEL_LEVELS; i++) {
-		const enum roof_level level = (enum roof_level)((int)ROOF_LEVEL_L1 + i);
-		if (!(lines[i] > 0))
-			continue;
-		const struct model_rate rate = line_rate(profile, pattern, level, threads, usual);
-		if (rate.value <= 0)
-			return (struct model_wait){0};
-		const double seconds = lines[i] * CACHE_LINE * 1e-9 / rate.value;
-		wait.seconds += seconds;
-		if (seconds > most)
-			most = seconds, wait.level = level, wait.noisy = rate.noisy;
-	}
-	return wait;
-}
 
 static struct model_wait wait_in(const struct profile *profile,
 				 const struct model_function *function, enum model_pattern pattern)

@@ -4,6 +4,7 @@
 
 #include "insn/insn_cache.h"
 #include "report/model/flow_graph.h"
+#include "report/model/model_roofs.h"
 
 /* An instruction most of whose addresses follow no step. */
 struct irregular_load {
@@ -31,20 +32,8 @@ struct rf_error *model_read_irregular(const struct irregular_loads *loads, struc
 				      uint32_t module, const struct flow_graph *graph,
 				      struct model_function *function);
 
-/* The least time that irregular loads need (docs/roofs.md, "Irregular access"). */
-struct model_wait {
-	enum model_pattern pattern; /* PATTERN_STREAM: they hold nothing up */
-	enum roof_level level;      /* where most of that time goes */
-	double seconds;             /* elapsed */
-	const struct roof *noisy;   /* a row behind it with a wide spread, or NULL */
-};
-/* That of lines at each level, L1 to DRAM, of `threads` threads together: one after another
- * (PATTERN_CHASE) or as many at once as there can be (PATTERN_RANDOM), at the measured rates. Where
- * a rate was not measured, the usual one of processors if `usual`, else 0 seconds. */
-struct model_wait model_wait_for(const struct profile *profile, const double lines[MODEL_LEVELS],
-				 enum model_pattern pattern, double threads, bool usual);
-/* That of a function.  Where its loads cannot have waited so long, since the function took less
- * time than that, a chain is taken for loads that do not wait for each other, and these for a
+/* That of a function, elapsed.  Where its loads cannot have waited so long, since the function took
+ * less time than that, a chain is taken for loads that do not wait for each other, and these for a
  * stream. */
 struct model_wait model_wait_of(const struct profile *profile,
 				const struct model_function *function);

@@ -55,3 +55,18 @@ const struct roof *model_peak_row(const struct profile *profile, enum roof_preci
 /* The most that any measured code of a precision reaches at `threads`, mixes of instructions as
  * well: no roof of compute is above it, GFLOP/s; 0: none was measured. */
 double model_best(const struct profile *profile, enum roof_precision precision, double threads);
+
+/* ---- lines that are waited for ---- */
+
+/* The least time that irregular loads need (docs/roofs.md, "Irregular access"). */
+struct model_wait {
+	enum model_pattern pattern; /* PATTERN_STREAM: they hold nothing up */
+	enum roof_level level;      /* where most of that time goes */
+	double seconds;             /* elapsed */
+	const struct roof *noisy;   /* a row behind it with a wide spread, or NULL */
+};
+/* That of lines at each level, L1 to DRAM, of `threads` threads together: one after another
+ * (PATTERN_CHASE) or as many at once as there can be (PATTERN_RANDOM), at the measured rates. Where
+ * a rate was not measured, the usual one of processors if `usual`, else 0 seconds. */
+struct model_wait model_wait_for(const struct profile *profile, const double lines[MODEL_LEVELS],
+				 enum model_pattern pattern, double threads, bool usual);

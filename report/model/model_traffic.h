@@ -117,6 +117,8 @@ struct model_irregular {
 	/* Of loops alone: the same of chains that end after a few turns, of which those of several
 	 * entries may be under way at once. */
 	double brief;
+	/* Of loops alone: the same of loads that a mispredicted branch waits for. */
+	double guessed;
 };
 
 struct model_traffic {

@@ -159,6 +159,39 @@ Test(model_irregular, loops_have_their_own)
 	}
 }
 
+/* "control alone" has no chain.  A quarter of its branches are mispredicted: so many of its lines
+ * are waited for.  A branch that waits for none of them does not count. */
+Test(model_irregular, mispredicted_branches_wait_for_their_lines)
+{
+	static const struct {
+		uint64_t offset;
+		double share, guessed;
+	} rows[] = {{4, 0.25, 0.25}, {4, 0, 0}, {4, NAN, 0}, {4, 1.5, 1}, {12, 0.25, 0}};
+	const struct chain_case *c = NULL;
+	for (size_t i = 0; i < N_CASES; i++)
+		if (strcmp(chain_cases[i].what, "control alone") == 0)
+			c = &chain_cases[i];
+	cr_assert(c);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct profile *p = profile_of(c, 1, 1);
+		const struct profile_branch branch = {.offset = START + rows[i].offset,
+						      .executions = TURNS,
+						      .outcomes = TURNS,
+						      .share = rows[i].share};
+		cr_assert(rf_array_push(p->branches, p->n_branches, p->cap_branches, branch));
+		struct model model = build_as(p, (struct model_choice){.loops = true});
+		const struct model_function *f = find(&model, "f");
+		cr_assert_eq(f->n_loops, 1);
+		const struct model_irregular *own = f->loops[0].irregular;
+		cr_assert(own);
+		cr_expect_float_eq(own[3].guessed, rows[i].guessed * TURNS, 1e-6, "%zu: %g", i,
+				   own[3].guessed);
+		cr_expect_eq(own[2].guessed, 0);
+		model_deinit(&model);
+		profile_destroy(p);
+	}
+}
+
 /* 20 turns an entry: the next walk may begin before this one has ended. */
 Test(model_irregular, short_chains_are_told_apart)
 {

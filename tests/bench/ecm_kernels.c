@@ -1,7 +1,9 @@
 /* Loops whose time the ECM model is to predict: each goes over arrays that all together have so
- * many bytes.  Called as: ecm_kernels BYTES TURNS [KERNEL...]; TURNS is about how many elements
- * each goes over whose data are in L1; those that take longer do so less often. It does the same in
- * each run, and prints what keeps the compiler from leaving work out. */
+ * many bytes.  Called as: ecm_kernels BYTES TURNS THREADS [KERNEL...]; so many threads run each
+ * kernel at once, each with BYTES of its own; TURNS is about how many elements each thread goes
+ * over whose data are in L1; those that take longer do so less often. It does the same in each run,
+ * and prints what keeps the compiler from leaving work out. */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +12,8 @@
 
 #define KERNEL(name) __attribute__((noinline, noclone)) static void name(size_t n, size_t passes)
 
-static double *restrict a, *restrict b, *restrict c;
-static uint64_t *restrict words;
+static __thread double *restrict a, *restrict b, *restrict c;
+static __thread uint64_t *restrict words;
 static volatile double sink;
 static volatile uint64_t word_sink;
 
@@ -271,31 +273,61 @@ static int is_wanted(const char *name, char **names, int n)
 	return n == 0;
 }
 
-int main(int argc, char **argv)
+#define MOST_THREADS 256
+static struct {
+	size_t bytes, turns, threads;
+	char **names;
+	int n_names;
+} wanted;
+static pthread_barrier_t together;
+
+/* One thread's turn of all kernels; the first one, which `first` is not NULL for, prints. */
+static void *run_all(void *first)
 {
-	if (argc < 3)
-		return 2;
-	const size_t bytes = strtoull(argv[1], NULL, 10), turns = strtoull(argv[2], NULL, 10),
-		     page = 2 << 20, room = (bytes + 4 * page) / page * page;
+	const size_t page = 2 << 20, room = (wanted.bytes + 4 * page) / page * page;
 	char *memory = aligned_alloc(page, room);
 	if (!memory)
-		return 1;
+		abort();
 	madvise(memory, room, MADV_HUGEPAGE);
 	for (size_t i = 0; i < room / sizeof(double); i++)
 		((double *)memory)[i] = 0.5 + (double)(i * 2654435761u % 4096) / 8192;
 	for (size_t k = 0; k < sizeof(kernels) / sizeof(*kernels); k++) {
 		/* a whole number of lines, and arrays that do not begin at the same place of a page
 		 */
-		const size_t n = bytes / kernels[k].arrays / 512 * 64, apart = n * 8 + 1344;
-		if (!is_wanted(kernels[k].name, argv + 3, argc - 3))
+		const size_t n = wanted.bytes / kernels[k].arrays / 512 * 64, apart = n * 8 + 1344;
+		if (!is_wanted(kernels[k].name, wanted.names, wanted.n_names))
 			continue;
 		a = (double *)memory;
 		b = (double *)(memory + apart);
 		c = (double *)(memory + 2 * apart);
 		words = (uint64_t *)memory;
-		kernels[k].run(n, turns / kernels[k].slower / n + 1);
-		printf("%s %zu %g\n", kernels[k].name, n, a[n / 2]);
+		pthread_barrier_wait(&together);
+		kernels[k].run(n, wanted.turns / kernels[k].slower / n + 1);
+		if (first)
+			printf("%s %zu %g\n", kernels[k].name, n, a[n / 2]);
 	}
 	free(memory);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t others[MOST_THREADS];
+	if (argc < 4)
+		return 2;
+	wanted.bytes = strtoull(argv[1], NULL, 10);
+	wanted.turns = strtoull(argv[2], NULL, 10);
+	wanted.threads = strtoull(argv[3], NULL, 10);
+	wanted.names = argv + 4;
+	wanted.n_names = argc - 4;
+	if (wanted.threads < 1 || wanted.threads > MOST_THREADS ||
+	    pthread_barrier_init(&together, NULL, (unsigned)wanted.threads) != 0)
+		return 2;
+	for (size_t i = 1; i < wanted.threads; i++)
+		if (pthread_create(&others[i], NULL, run_all, NULL) != 0)
+			return 1;
+	run_all(&wanted);
+	for (size_t i = 1; i < wanted.threads; i++)
+		pthread_join(others[i], NULL);
 	return 0;
 }

@@ -218,6 +218,31 @@ Test(loop_account, lines_that_are_prefetched_are_moved)
 	profile_destroy(p);
 }
 
+/* 1.5 lines a turn, of 64 ns where they come beside each other, of which mispredicted branches wait
+ * for a third, at 640 ns each; without mispredictions for none. */
+Test(loop_account, lines_that_mispredicted_branches_wait_for)
+{
+	struct model_irregular irregular[MODEL_LEVELS] = {
+		[3] = {.lines = 1.5 * TURNS, .guessed = 0.5 * TURNS}};
+	struct profile *p = profile_of(true, true, 300);
+	sample_roof(p, ROOF_BANDWIDTH, "avx2", "", "random", "DRAM", 1, 1);
+	sample_roof(p, ROOF_BANDWIDTH, "avx2", "", "chase", "DRAM", 1, 0.1);
+	struct model model = build_as(p, with_loops);
+	struct model_function *f = (struct model_function *)find(&model, "triad");
+	const struct ecm_machine machine = ecm_machine_of(p);
+	struct ecm_function ecm;
+	f->loops[0].irregular = irregular;
+	assert_ok(ecm_function_init(&ecm, &machine, p, &model, f));
+	const struct ecm_account *loop = &ecm.loops[0];
+	near(loop->latency_s, 320e-9 * TURNS, 1e-9, "latency");
+	near(loop->account_s[ACCOUNT_LATENCY], loop->latency_s, 1e-9, "in the account");
+	near(loop->predicted_s - loop->changed_s[CHANGE_PREDICTED], (320 - 96) * 1e-9 * TURNS, 1e-6,
+	     "predicted branches");
+	ecm_function_deinit(&ecm);
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
 /* Of code that is faster than predicted nothing can be saved but in proportion. */
 Test(loop_account, no_more_is_saved_than_was_measured)
 {

@@ -2,6 +2,7 @@
  * at loops after the model has been built. */
 #pragma once
 
+#include "insn/way.h"
 #include "report/model/flow_graph.h"
 
 struct function_code {
@@ -21,3 +22,10 @@ void function_code_deinit(struct function_code *code);
  * the graph and frees the loops. */
 struct rf_error *function_code_graph(const struct function_code *code, uint32_t row,
 				     struct flow_graph *graph, struct model_function *function);
+
+/* The most frequent way through a turn of innermost loop number `loop` of the function, whose graph
+ * is given: its instructions in `steps`, which has room for `most`, with their bytes in the
+ * profile's blocks.  Returns how many; 0: there is none of so many, or memory is short. */
+size_t loop_way(const struct profile *profile, const struct flow_graph *graph,
+		const struct model_function *function, uint32_t loop, struct way_step *steps,
+		size_t most);

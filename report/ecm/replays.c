@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/search.h"
 #include "report/ecm/function_code.h"
-#include "report/ecm/loop_way.h"
 #include "report/model/model_loops.h"
 
 #include <stdlib.h>

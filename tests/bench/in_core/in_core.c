@@ -12,7 +12,6 @@
 #include "machine/replay/replay.h"
 #include "machine/topology/cpu_features.h"
 #include "report/ecm/function_code.h"
-#include "report/ecm/loop_way.h"
 
 #include <math.h>
 #include <stdio.h>

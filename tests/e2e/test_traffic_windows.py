@@ -88,4 +88,5 @@ def test_counts_are_exact(t):
     assert n >= 3, result.json["run"]["traffic"]
     for truth in truths_of(result.stdout):
         flop = sum(row["flop"] for row in functions(result.json, truth["kernel"]))
-        assert flop == truth["flop"], f"{truth['kernel']}: {flop} flop, true {truth['flop']}"
+        said = f"{truth['kernel']}: {flop} flop, true {truth['flop']}; not counted: {result.json['run']['uncounted']}"
+        assert flop == truth["flop"], said

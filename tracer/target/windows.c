@@ -142,8 +142,10 @@ enum copy windows_wanted(struct windows *windows, uint64_t now)
 void windows_pay(struct windows *windows, uint32_t number, uint64_t ns)
 {
 	pthread_mutex_lock(&windows->lock);
-	if (windows->ended >= number)
-		windows->earned_ns -= (double)ns * (1 + windows->share);
+	const double outside_ns = windows->outside_ns, before_ns = fmax(outside_ns - (double)ns, 0);
+	if (windows->ended >= number) /* and nothing is earned by that time */
+		windows->earned_ns -=
+			(double)ns + earned_by(windows, outside_ns) - earned_by(windows, before_ns);
 	else
 		windows->ended = number;
 	pthread_mutex_unlock(&windows->lock);

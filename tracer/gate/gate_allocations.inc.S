@@ -111,12 +111,12 @@ allocation_hand_over:	/* rax = where to go on; the rest of the chunk is given aw
 	movl	$ALLOCATION_RECORD(ALLOCATION_END), 8(%rcx)
 	jmp	trace_hand_over
 
-gate_allocated:		/* the program's registers; what was returned to is at -8(%rsp) */
+gate_allocated:		/* the program's registers; the return address is on top of the stack */
 	movq	%rax, %gs:KEPT_RAX
 	KEEP_FLAGS KEPT_FLAGS
 	movq	%rcx, %gs:KEPT_RCX
 	movq	%rdx, %gs:KEPT_RDX
-	leaq	-8(%rsp), %rdx
+	movq	%rsp, %rdx
 	movq	%gs:G_ALLOCATION_N, %rax
 	movl	$1, %gs:G_ALLOCATION_KEEP
 1:	testq	%rax, %rax

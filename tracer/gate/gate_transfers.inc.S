@@ -27,7 +27,8 @@ gate_look_up_jump:
 	js	gate_save
 	jmp	gate_look_up
 
-gate_return:
+gate_return:		/* the return address is on top of the stack, as for a landing */
+	leaq	8(%rsp), %rsp
 	movq	%rax, %gs:SAVE_RAX
 	KEEP_FLAGS SAVE_FLAGS
 	movq	%rcx, %gs:SAVE_RCX
@@ -67,6 +68,7 @@ gate_look_up:		/* rcx = key; rax, rcx, rdx, rsi and the flags are saved */
 	jne	6f
 	movq	%rax, %gs:SLOT_RETURNS(,%rdx,8)
 6:	movl	$0, %gs:G_ALLOCATION_KEEP
+	leaq	-8(%rsp), %rsp
 	movq	%gs:SAVE_RCX, %rcx
 5:	GIVE_BACK_FLAGS SAVE_FLAGS
 	movq	%gs:SAVE_RAX, %rax

@@ -95,7 +95,8 @@ static bool check_fields(const struct arena *arena)
 		const struct field *field = &arena->fields[i];
 		const enum field_kind kind = (enum field_kind)field->kind;
 		const size_t size =
-			kind == FIELD_TO_MODULE || kind == FIELD_PC_LOW || kind == FIELD_PC_HIGH
+			kind == FIELD_TO_MODULE || kind == FIELD_PC_LOW || kind == FIELD_PC_HIGH ||
+					kind == FIELD_PC_MIDDLE
 				? 4
 				: 8;
 		if (field->kind > FIELD_IN_ARENA || field->at + size > arena->used)

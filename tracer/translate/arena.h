@@ -47,6 +47,7 @@ enum field_kind {
 	FIELD_MINUS_PC, /* the same, negative */
 	FIELD_PC_LOW,   /* 4 bytes: its low half */
 	FIELD_PC_HIGH,  /* its high half */
+	FIELD_PC_MIDDLE, /* its bits 16 to 47 */
 	FIELD_IN_ARENA, /* 8 bytes: an address in an arena */
 };
 

@@ -258,9 +258,9 @@ void emit_push_imm32(struct arena *arena, int32_t value)
 	append_u32(arena, (uint32_t)value);
 }
 
-void emit_return_popping(struct arena *arena, uint16_t n)
+void emit_return(struct arena *arena)
 {
-	APPEND(arena, 0xc2, (uint8_t)n, (uint8_t)(n >> 8));
+	APPEND(arena, 0xc3);
 }
 
 void emit_quad(struct arena *arena, uint64_t value)

@@ -101,7 +101,7 @@ void emit_lea_label(struct arena *arena, enum reg reg, struct label *label); /* 
 /* jmp *0(%rip), and behind it the address in the target that it goes to */
 void emit_jump_far(struct arena *arena, uint64_t target);
 void emit_push_imm32(struct arena *arena, int32_t value);  /* pushq $value */
-void emit_return_popping(struct arena *arena, uint16_t n); /* ret $n */
+void emit_return(struct arena *arena);
 void emit_quad(struct arena *arena, uint64_t value);       /* 8 bytes of data */
 
 void emit_lea(struct arena *arena, enum reg reg, struct address address);

@@ -92,7 +92,8 @@ static void settle_arena(const struct code_cache *cache, const struct code_cache
 	for (size_t i = 0; i < arena->n_fields; i++) {
 		const struct field *field = &arena->fields[i];
 		uint8_t *at = arena->host + field->at;
-		if (field->kind == FIELD_PC_LOW || field->kind == FIELD_PC_HIGH)
+		if (field->kind == FIELD_PC_LOW || field->kind == FIELD_PC_HIGH ||
+		    field->kind == FIELD_PC_MIDDLE)
 			set_32(at, IMPOSSIBLE);
 		uint64_t there;
 		for (int k = 0; k < from->n_arenas && field->kind == FIELD_IN_ARENA; k++) {
@@ -248,6 +249,9 @@ static void move_fields(const struct waking *waking, int number)
 			break;
 		case FIELD_PC_HIGH:
 			set_32(at, field->pc >> 32);
+			break;
+		case FIELD_PC_MIDDLE:
+			set_32(at, field->pc >> 16);
 			break;
 		case FIELD_IN_ARENA:
 			break;

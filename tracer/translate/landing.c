@@ -2,6 +2,8 @@
  * own, and goes back to the gate when another one with the same low 16 bits was meant. */
 #include "tracer/translate/landing.h"
 
+#include "tracer/translate/way.h"
+
 /* Below 2 GiB an address is a sign-extended 32-bit immediate. */
 static bool is_low(uint64_t pc)
 {
@@ -60,7 +62,9 @@ uint32_t emit_entry(struct batch *batch, uint64_t pc)
 	return entry;
 }
 
-/* ---- returns ---- */
+/* ---- returns ----
+ *
+ * Threads come to a landing with the program's return address still on top of the stack. */
 
 static void emit_unless_equal_go_back(struct arena *arena)
 {
@@ -68,16 +72,14 @@ static void emit_unless_equal_go_back(struct arena *arena)
 	emit_branch(arena, CONDITION_NOT_EQUAL, &back);
 }
 
+/* The low 16 bits led here.  The high 16 are those of no address of a program, or all alike. */
 static void emit_check_with_flags(struct arena *arena, uint64_t pc)
 {
 	if (is_low(pc)) {
-		emit_compare_64(arena, (uint32_t)pc, mem_at(RSP, -8));
+		emit_compare_64(arena, (uint32_t)pc, mem_at(RSP, 0));
 	} else {
-		emit_compare_32(arena, (uint32_t)pc, mem_at(RSP, -8));
-		arena_note_field(arena, FIELD_PC_LOW, -4, pc);
-		emit_unless_equal_go_back(arena);
-		emit_compare_32(arena, (uint32_t)(pc >> 32), mem_at(RSP, -4));
-		arena_note_field(arena, FIELD_PC_HIGH, -4, pc);
+		emit_compare_32(arena, (uint32_t)(pc >> 16), mem_at(RSP, 2));
+		arena_note_field(arena, FIELD_PC_MIDDLE, -4, pc);
 	}
 	emit_unless_equal_go_back(arena);
 }
@@ -88,7 +90,7 @@ static void emit_check_without_flags(struct batch *batch, uint64_t pc)
 	struct label other = {0}, behind = {0};
 	emit_gs_store(arena, RCX, G_SPILL_RCX);
 	emit_gs_store(arena, RDI, G_SPILL_RDI);
-	emit_load(arena, RCX, mem_at(RSP, -8));
+	emit_load(arena, RCX, mem_at(RSP, 0));
 	emit_check(batch, pc, RDI, &other);
 	emit_gs_load(arena, RCX, G_SPILL_RCX);
 	emit_gs_load(arena, RDI, G_SPILL_RDI);
@@ -119,6 +121,7 @@ static void emit_one_landing(struct batch *batch, uint64_t pc, bool keeps_flags,
 		emit_check_without_flags(batch, pc);
 	else
 		emit_check_with_flags(arena, pc);
+	emit_drop_word(arena);
 	landing.behind = (uint32_t)arena->used;
 	batch_push(batch, cache->landings, cache->n_landings, cache->cap_landings, landing);
 	if (batch->failed)

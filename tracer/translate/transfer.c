@@ -141,11 +141,12 @@ static void emit_return_as_jump(struct batch *batch, const struct decoded *insn,
 }
 
 /* The cache address to return to is pushed below the program's own return address and returned to
- * from there, over both: so the processor's return predictor, fed by the real call in
- * emit_program_call, is right, and the landing finds the program's return address where it was. The
- * register that is borrowed should be one that programs write often: one that they leave alone
- * would be a chain of loads that wait for stores, from return to return. */
-static void emit_return(struct batch *batch, const struct planned *item, uint16_t orig)
+ * from there: so the processor's return predictor, fed by the real call in emit_program_call, is
+ * right, and the landing finds the program's return address on top of the stack.  It drops that
+ * word: a return that pops both takes 0.3 to 0.8 ns more on Zen 4.  The register that is borrowed
+ * should be one that programs write often: one that they leave alone would be a chain of loads that
+ * wait for stores, from return to return. */
+static void emit_program_return(struct batch *batch, const struct planned *item, uint16_t orig)
 {
 	struct arena *arena = batch->arena;
 	if (item->insn.pop_bytes || item->keeps_flags) {
@@ -159,7 +160,7 @@ static void emit_return(struct batch *batch, const struct planned *item, uint16_
 	emit_push(arena, gs_indexed(RDI, SLOT_RETURNS + translator_tables(batch->translator)));
 	batch_piece(batch, PIECE_STEP, orig);
 	emit_gs_load(arena, RDI, G_SPILL_RDI);
-	emit_return_popping(arena, 8);
+	emit_return(arena);
 }
 
 static void emit_push_return_address(struct batch *batch, struct call_site *call)
@@ -356,7 +357,7 @@ void emit_transfer(struct batch *batch, const struct planned *item, uint16_t ori
 		emit_table_jump(batch);
 		break;
 	case FLOW_RETURN:
-		emit_return(batch, item, orig);
+		emit_program_return(batch, item, orig);
 		break;
 	case FLOW_SYSCALL:
 		emit_syscall(batch, insn, orig);

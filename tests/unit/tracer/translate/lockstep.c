@@ -245,7 +245,8 @@ static bool regs_at_gate(struct run *run, enum lockstep_exit exit)
 		regs->rip = run->raw.rcx - (exit == EXIT_COLLIDE ? run->raw.rax : 0);
 		return true;
 	case EXIT_RETURN:
-		regs->rip = word_at(regs->rsp - 8);
+		regs->rip = word_at(regs->rsp);
+		regs->rsp += 8;
 		return true;
 	default: /* rcx holds the way back; both are lost in a system call anyway */
 		regs->r11 = reference.steps[run->prediction.at].regs.r11;
@@ -348,11 +349,11 @@ static bool has_return_address(const struct run *run)
 
 /* A transfer to an address with bits that no address has faults before it is done; translated code
  * asks for the block there first. */
-static bool is_beyond_canonical(const struct run *run)
+static bool is_beyond_canonical(const struct run *run, enum lockstep_exit exit)
 {
 	const struct step *step = &reference.steps[run->at];
 	const int64_t target =
-		(int64_t)(step->kind == STEP_RETURN ? word_at(run->raw.rsp - 8) : run->raw.rcx);
+		(int64_t)(exit == EXIT_RETURN ? word_at(run->raw.rsp) : run->raw.rcx);
 	return is_indirect(step) && target >> 47 != 0 && target >> 47 != -1;
 }
 
@@ -382,7 +383,7 @@ static bool run_to_exit(struct run *run)
 	if (exit == EXITS)
 		exit = EXIT_FAULT;
 	if (predicted == EXIT_FAULT && (exit == EXIT_INDIRECT || exit == EXIT_RETURN) &&
-	    is_beyond_canonical(run)) {
+	    is_beyond_canonical(run, exit)) {
 		run->abandoned = true;
 		return true;
 	}
@@ -471,7 +472,9 @@ static uint64_t answer_indirect(struct run *run, uint64_t pc, const char **why)
 		return 0;
 	if (!returns || run->options->link_indirect)
 		link_entry(lockstep, returns ? pc | RETURN_KEY : pc, entry);
-	if (!returns)
+	if (returns)
+		run->regs.rsp -= 8;
+	else
 		run->regs.rcx = pc;
 	return entry;
 }

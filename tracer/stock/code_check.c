@@ -94,15 +94,31 @@ static bool check_fields(const struct arena *arena)
 	for (size_t i = 0; i < arena->n_fields; i++) {
 		const struct field *field = &arena->fields[i];
 		const enum field_kind kind = (enum field_kind)field->kind;
-		const size_t size =
-			kind == FIELD_TO_MODULE || kind == FIELD_PC_LOW || kind == FIELD_PC_HIGH ||
-					kind == FIELD_PC_MIDDLE
-				? 4
-				: 8;
+		const size_t size = kind == FIELD_TO_MODULE || kind == FIELD_PC_LOW ||
+						    kind == FIELD_PC_HIGH || kind == FIELD_PC_MIDDLE
+					    ? 4
+					    : 8;
 		if (field->kind > FIELD_IN_ARENA || field->at + size > arena->used)
 			return false;
 	}
 	return true;
+}
+
+/* Whether it lies in front of `end`. */
+static bool check_aside(const struct put_aside *aside, uint64_t end)
+{
+	return aside->at <= aside->end && aside->end <= end;
+}
+
+/* What is put aside for constants must be nothing but that: it is written over. */
+static bool check_constants(const struct arena *arena)
+{
+	const struct put_aside *aside = &arena->constants;
+	if (aside->at == aside->end)
+		return true;
+	const struct piece *piece = arena_piece_at(arena, aside->at);
+	return check_aside(aside, arena->used) && aside->at % 8 == 0 && aside->end % 8 == 0 &&
+	       piece && piece->kind == PIECE_DATA && piece == arena_piece_at(arena, aside->end - 1);
 }
 
 static bool check_arenas(const struct kept_code *kept)
@@ -117,7 +133,8 @@ static bool check_arenas(const struct kept_code *kept)
 			return false;
 	}
 	for (int i = 0; i < cache->n_arenas; i++)
-		if (!check_pieces(kept, &cache->arenas[i]) || !check_fields(&cache->arenas[i]))
+		if (!check_pieces(kept, &cache->arenas[i]) || !check_fields(&cache->arenas[i]) ||
+		    !check_constants(&cache->arenas[i]))
 			return false;
 	return true;
 }
@@ -144,7 +161,8 @@ static bool check_counters(const struct kept_code *kept)
 {
 	const struct code_cache *cache = &kept->cache;
 	const uint32_t most = kept->is_plain ? SLOT_N_COUNTERS : FIRST_PLAIN_COUNTER;
-	bool ok = cache->n_counters >= first_counter(kept) && cache->n_counters <= most;
+	bool ok = cache->n_counters >= first_counter(kept) && cache->n_counters <= most &&
+		  check_aside(&cache->block_counters, cache->n_counters);
 	for (size_t i = 0; i < cache->n_crossings && ok; i++) {
 		const struct crossing *crossing = &cache->crossings[i];
 		ok = has_junction(kept, crossing->from) && has_junction(kept, crossing->to) &&

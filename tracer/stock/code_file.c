@@ -43,6 +43,7 @@ static void walk_arena(struct walker *walker, struct arena *arena)
 {
 	VALUE(walker, arena->base);
 	VALUE(walker, arena->size);
+	VALUE(walker, arena->constants);
 	LIST(walker, arena, host, used);
 	LIST(walker, arena, pieces, n_pieces);
 	LIST(walker, arena, fields, n_fields);
@@ -51,6 +52,7 @@ static void walk_arena(struct walker *walker, struct arena *arena)
 static void walk_cache(struct walker *walker, struct code_cache *cache)
 {
 	VALUE(walker, cache->n_counters);
+	VALUE(walker, cache->block_counters);
 	LIST(walker, cache, blocks, n_blocks);
 	LIST(walker, cache, units, n_units);
 	LIST(walker, cache, links, n_links);

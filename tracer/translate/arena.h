@@ -43,12 +43,12 @@ enum field_kind {
 	FIELD_TO_MODULE,
 	/* 8 bytes: such an address */
 	FIELD_IN_MODULE,
-	FIELD_PC,       /* 8 bytes: `pc`, an address of the program's code */
-	FIELD_MINUS_PC, /* the same, negative */
-	FIELD_PC_LOW,   /* 4 bytes: its low half */
-	FIELD_PC_HIGH,  /* its high half */
+	FIELD_PC,        /* 8 bytes: `pc`, an address of the program's code */
+	FIELD_MINUS_PC,  /* the same, negative */
+	FIELD_PC_LOW,    /* 4 bytes: its low half */
+	FIELD_PC_HIGH,   /* its high half */
 	FIELD_PC_MIDDLE, /* its bits 16 to 47 */
-	FIELD_IN_ARENA, /* 8 bytes: an address in an arena */
+	FIELD_IN_ARENA,  /* 8 bytes: an address in an arena */
 };
 
 struct field {
@@ -60,10 +60,16 @@ struct field {
 /* Where each arena has a jump to the gate's entry for returns that came to the wrong place. */
 #define ARENA_TO_RETURN 16
 
+/* Room that was taken at once to be used piece by piece. */
+struct put_aside {
+	uint32_t at, end; /* the same: none is left */
+};
+
 struct arena {
 	uint64_t base; /* address in the target */
 	uint8_t *host; /* the same memory here */
 	size_t size, used;
+	struct put_aside constants; /* cache offsets: for return addresses that calls push */
 	struct piece *pieces;
 	size_t n_pieces, cap_pieces;
 	const struct piece *lent; /* those of the code that was inherited, before all others */

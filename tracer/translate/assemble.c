@@ -161,8 +161,13 @@ static void use_label(struct arena *arena, struct label *label, uint8_t size)
 
 void label_bind(struct arena *arena, struct label *label)
 {
-	assert(!label->at && arena->n_open >= label->n_uses);
-	label->at = (uint32_t)arena->used;
+	label_bind_to(arena, label, (uint32_t)arena->used);
+}
+
+void label_bind_to(struct arena *arena, struct label *label, uint32_t at)
+{
+	assert(!label->at && arena->n_open >= label->n_uses && at <= arena->used);
+	label->at = at;
 	arena->n_open -= label->n_uses;
 	for (unsigned i = 0; i < label->n_uses; i++)
 		set_field(arena, label->uses[i], label->at);

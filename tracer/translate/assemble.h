@@ -68,6 +68,8 @@ static inline struct label label_at(uint32_t offset)
 
 /* The label is here, where the next byte will be appended. */
 void label_bind(struct arena *arena, struct label *label);
+/* The label is at that cache offset. */
+void label_bind_to(struct arena *arena, struct label *label, uint32_t at);
 
 /* The only field that uses the label, of 4 bytes, is the caller's from now on: arena_aim must give
  * it its value.  Returns its cache offset. */
@@ -100,9 +102,9 @@ void emit_lea_label(struct arena *arena, enum reg reg, struct label *label); /* 
 
 /* jmp *0(%rip), and behind it the address in the target that it goes to */
 void emit_jump_far(struct arena *arena, uint64_t target);
-void emit_push_imm32(struct arena *arena, int32_t value);  /* pushq $value */
+void emit_push_imm32(struct arena *arena, int32_t value); /* pushq $value */
 void emit_return(struct arena *arena);
-void emit_quad(struct arena *arena, uint64_t value);       /* 8 bytes of data */
+void emit_quad(struct arena *arena, uint64_t value); /* 8 bytes of data */
 
 void emit_lea(struct arena *arena, enum reg reg, struct address address);
 void emit_mov_imm64(struct arena *arena, enum reg reg, uint64_t value);

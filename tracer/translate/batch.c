@@ -89,6 +89,13 @@ void batch_link(struct batch *batch, const struct label *label, uint64_t pc, enu
 	batch_push(batch, batch->wanted, batch->n_wanted, batch->cap_wanted, wanted);
 }
 
+bool batch_falls_to(struct batch *batch, uint64_t pc)
+{
+	const bool falls = pc && pc == batch->next_pc;
+	batch->fell_in |= falls;
+	return falls;
+}
+
 void batch_jump(struct batch *batch, uint64_t pc, enum link_kind kind)
 {
 	struct label label = {0};

@@ -74,9 +74,11 @@ struct batch {
 	/* return addresses whose flags matter, in cells that others have, too */
 	uint64_t *exclusive;
 	size_t n_exclusive, cap_exclusive;
-	uint64_t entry_due;   /* the block at this pc, the first one, must have an entry; 0: none */
-	uint64_t landing_due; /* the code behind the call just emitted must land there; 0: no */
-	uint8_t spilled;      /* of the pieces (struct piece) */
+	uint64_t entry_due; /* the block at this pc, the first one, must have an entry; 0: none */
+	uint64_t next_pc;   /* where control falls to behind the block being emitted; 0: nowhere */
+	bool fell_in;       /* the last transfer was left out, for that */
+	uint64_t landing_due;  /* the code behind the call just emitted must land there; 0: no */
+	uint8_t spilled;       /* of the pieces (struct piece) */
 	uint64_t slots_in_use; /* bit n: a borrowed register's value is at %gs:8n */
 	struct cold_check *cold_checks;
 	size_t n_cold_checks, cap_cold_checks;
@@ -109,6 +111,9 @@ void batch_piece_of(struct batch *batch, struct piece piece);
 void batch_link(struct batch *batch, const struct label *label, uint64_t pc, enum link_kind kind);
 /* A jump that is such a link. */
 void batch_jump(struct batch *batch, uint64_t pc, enum link_kind kind);
+/* Whether a transfer to pc at the end of the block being emitted can be left out, since the block
+ * there is emitted next.  It must be left out then. */
+bool batch_falls_to(struct batch *batch, uint64_t pc);
 
 /* ---- registers to borrow ---- */
 

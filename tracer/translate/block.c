@@ -31,6 +31,16 @@ static void copy_original(struct batch *batch, struct code_block *block)
 	}
 }
 
+static uint32_t block_counter(struct code_cache *cache)
+{
+	struct put_aside *aside = &cache->block_counters;
+	if (aside->at == aside->end) {
+		*aside = (struct put_aside){cache->n_counters, cache->n_counters + BLOCK_COUNTERS};
+		cache->n_counters += BLOCK_COUNTERS;
+	}
+	return aside->at++;
+}
+
 static void open_block(struct batch *batch, const struct layout_block *layout)
 {
 	struct code_cache *cache = batch->cache;
@@ -38,9 +48,9 @@ static void open_block(struct batch *batch, const struct layout_block *layout)
 		.pc = batch->items[0].insn.pc,
 		.n_insns = layout->n,
 		.arena = (uint8_t)(batch->arena - cache->arenas),
-		.counter = layout->is_derived ? NO_COUNTER : cache->n_counters++,
+		.counter = layout->is_derived ? NO_COUNTER : block_counter(cache),
 		.dead = batch->items[0].dead,
-		.falls_in = !layout->first_of_run,
+		.falls_in = !layout->first_of_run || batch->fell_in,
 		.in = layout->in,
 		.out = layout->out,
 	};
@@ -238,10 +248,20 @@ static void emit_kernel_entry(struct batch *batch, uint64_t pc)
 
 /* ---- all blocks ---- */
 
-/* Whether calls in the batch's arena lead to pc. */
-static bool is_called(const struct batch *batch, uint64_t pc)
+/* Whether calls in the batch's arena lead to a block, or will. */
+static bool is_called(const struct batch *batch, const struct layout_block *layout, uint64_t pc)
 {
-	return code_cache_has_links(batch->cache, batch->arena, pc, LINK_CALL, OUTSIDE);
+	return layout->first_of_run && layout->in == OUTSIDE &&
+	       (code_cache_has_links(batch->cache, batch->arena, pc, LINK_CALL, OUTSIDE) ||
+		hot_code_is_called(&batch->translator->hot, pc));
+}
+
+/* Where calls come to: the word that they bring too many is dropped. */
+static void emit_called(struct batch *batch, struct code_block *block)
+{
+	batch_piece(batch, PIECE_STEP, 0);
+	block->called = (uint32_t)batch->arena->used;
+	emit_drop_word(batch->arena);
 }
 
 static void emit_block(struct batch *batch, const struct layout_block *layout)
@@ -250,23 +270,29 @@ static void emit_block(struct batch *batch, const struct layout_block *layout)
 	uint8_t dead = items[0].dead;
 	if (batch->landing_due && dead != DEAD_ALL)
 		dead |= plan_dead_at(batch->translator, items[0].insn.pc);
+	const bool fell_in = batch->fell_in;
 	open_block(batch, layout);
+	batch->fell_in = false;
 	if (batch->failed)
 		return;
 	struct code_block *block = &batch->cache->blocks[batch->block];
 	const enum reg reg = loop_register(batch);
+	struct label inner = {0};
 	if (batch->entry_due) {
+		if (is_called(batch, layout, block->pc)) {
+			emit_called(batch, block);
+			emit_jump(batch->arena, &inner);
+		}
 		block->entry = emit_entry(batch, block->pc);
 		batch->entry_due = 0;
 	} else if (batch->landing_due) {
 		emit_due_landing(batch, dead);
-	} else if (layout->first_of_run && layout->in == OUTSIDE && is_called(batch, block->pc)) {
-		batch_piece(batch, PIECE_STEP, 0);
-		block->called = (uint32_t)batch->arena->used;
-		emit_drop_word(batch->arena);
+	} else if (!fell_in && is_called(batch, layout, block->pc)) {
+		emit_called(batch, block);
 	}
 	if (items[0].loop_head && reg == NO_REGISTER)
 		keep_alignment(batch, block->pc, 0);
+	label_bind(batch->arena, &inner);
 	block->inner = (uint32_t)batch->arena->used;
 	block->body = layout->in == OUTSIDE ? block->inner : 0;
 	emit_kernel_entry(batch, items[0].insn.pc);
@@ -299,19 +325,33 @@ static void emit_continuation(struct batch *batch, const struct decoded *last)
 	batch_piece(batch, PIECE_STEP, 0);
 	if (batch->landing_due)
 		emit_due_landing(batch, plan_dead_at(batch->translator, next));
-	if (falls_through(last) && !is_shared)
+	if (falls_through(last) && !is_shared && !batch->fell_in && !batch_falls_to(batch, next))
 		batch_jump(batch, next, is_call ? LINK_JUMP : LINK_FLOW);
+}
+
+/* Where the next block begins, if what is behind the one at hand can fall into it.  An entry of a
+ * PLT is translated anew when its slot has been resolved: links to it are aimed at the new one. */
+static uint64_t next_pc(const struct batch *batch, const struct plan *plan, size_t b)
+{
+	if (b + 1 >= batch->layout->n_blocks)
+		return 0;
+	const struct layout_block *next = &batch->layout->blocks[b + 1];
+	const uint64_t pc = plan->items[next->first].insn.pc;
+	return is_called(batch, next, pc) || layout_is_plt(plan, next) ? 0 : pc;
 }
 
 void emit_blocks(struct batch *batch, const struct plan *plan)
 {
 	for (size_t b = 0; b < batch->layout->n_blocks && !batch->failed; b++) {
 		const struct layout_block *block = &batch->layout->blocks[b];
+		const bool ends =
+			block->is_rest || plan->items[block->first + block->n - 1].last_of_run;
+		batch->next_pc = ends ? next_pc(batch, plan, b) : 0;
 		batch->items = &plan->items[block->first];
 		batch->n_items = block->n;
 		emit_block(batch, block);
 		const struct planned *last = &batch->items[block->n - 1];
-		if (!batch->failed && (block->is_rest || last->last_of_run))
+		if (!batch->failed && ends)
 			emit_continuation(batch, &last->insn);
 	}
 }

@@ -117,6 +117,11 @@ struct pc_index {
 #define CALL_ARENA_SHIFT 28
 #define CALL_OFFSET ((1u << CALL_ARENA_SHIFT) - 1)
 
+/* Counters of blocks are put aside so many at a time, so that they lie side by side, apart from
+ * those of ways out, which are rarely taken: code with many calls fills the first cache as it is.
+ */
+#define BLOCK_COUNTERS 64
+
 struct code_cache {
 	struct arena arenas[MAX_ARENAS];
 	int n_arenas;
@@ -143,6 +148,7 @@ struct code_cache {
 	size_t n_awake;
 	uint32_t landing_of_cell[65536]; /* by the low 16 bits of the pc, plus 1 */
 	uint32_t n_counters;
+	struct put_aside block_counters;
 	struct crossing *crossings;
 	size_t n_crossings, cap_crossings;
 	struct derived *derived; /* in the order in which their counts can be had */

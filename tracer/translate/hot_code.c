@@ -55,7 +55,8 @@ static bool is_tail(const struct code_block *const *blocks, size_t i)
 static bool add_weight(struct hot_code *hot, const struct code_block *block, double executions)
 {
 	const uint32_t weight = 1 + (uint32_t)(HOT_DOUBLED * log2(executions));
-	return u64_map_set(&hot->weights, block->pc, weight);
+	return u64_map_set(&hot->weights, block->pc, weight) &&
+	       (!block->called || u64_map_set(&hot->called, block->pc, 1));
 }
 
 static bool add_block(struct hot_code *hot, const struct code_block *block)
@@ -83,6 +84,7 @@ bool hot_code_init(struct hot_code *hot, const struct code_cache *from, const do
 void hot_code_deinit(struct hot_code *hot)
 {
 	u64_map_deinit(&hot->weights);
+	u64_map_deinit(&hot->called);
 	free(hot->blocks);
 	*hot = (struct hot_code){0};
 }
@@ -91,4 +93,9 @@ uint16_t hot_code_weight(const struct hot_code *hot, uint64_t pc)
 {
 	const uint32_t *weight = u64_map_find(&hot->weights, pc);
 	return weight ? (uint16_t)*weight : 0;
+}
+
+bool hot_code_is_called(const struct hot_code *hot, uint64_t pc)
+{
+	return u64_map_find(&hot->called, pc) != NULL;
 }

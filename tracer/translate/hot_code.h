@@ -17,6 +17,7 @@ struct code_cache;
 
 struct hot_code {
 	struct u64_map weights; /* by the addresses of blocks */
+	struct u64_map called;  /* those of them that calls lead to */
 	/* blocks to begin with, from which all hot code is met: first those where functions seem to
 	 * begin */
 	struct hot_block {
@@ -36,3 +37,5 @@ void hot_code_deinit(struct hot_code *hot);
  * HOT_MOST. */
 uint16_t hot_code_weight(const struct hot_code *hot, uint64_t pc);
 #define HOT_MOST (1 + 64 * HOT_DOUBLED)
+/* Whether calls lead to the hot block at pc. */
+bool hot_code_is_called(const struct hot_code *hot, uint64_t pc);

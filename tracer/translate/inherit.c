@@ -59,6 +59,7 @@ static bool copy_lists(struct code_cache *to, const struct code_cache *from)
 	to->landing_of_pc.lent = &from->landing_of_pc.own;
 	to->calls.lent = &from->calls.own;
 	to->n_counters = from->n_counters;
+	to->block_counters = from->block_counters;
 	to->n_inherited = from->n_blocks;
 	return COPY(to, from, leaving, n_junctions, cap_leaving) &&
 	       COPY(to, from, blocks, n_blocks, cap_blocks) &&
@@ -113,6 +114,7 @@ static bool copy_arena(struct code_cache *cache, const struct code_cache *from, 
 	assert(!to->n_pieces && to->used <= arena->used);
 	memcpy(to->host, arena->host, arena->used);
 	to->used = arena->used;
+	to->constants = arena->constants;
 	to->lent = arena->pieces;
 	to->n_lent = arena->n_pieces;
 	return COPY(to, arena, fields, n_fields, cap_fields);

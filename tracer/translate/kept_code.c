@@ -347,7 +347,10 @@ static void take_arena(struct taking *taking, int number)
 	struct arena *to = &kept->cache.arenas[number];
 	const size_t n = from->n_lent + from->n_pieces;
 	kept->failed |= from->lacks_fields;
-	*to = (struct arena){.base = from->base, .size = from->size, .used = from->used};
+	*to = (struct arena){.base = from->base,
+			     .size = from->size,
+			     .used = from->used,
+			     .constants = from->constants};
 	to->host = copy_of(kept, from->host, from->used, 1);
 	to->pieces = malloc(n * sizeof(*to->pieces) + 1);
 	if (to->pieces && n) {
@@ -370,6 +373,7 @@ static void take_lists(struct kept_code *kept, const struct code_cache *from)
 	struct code_cache *to = &kept->cache;
 	to->n_arenas = from->n_arenas;
 	to->n_counters = from->n_counters;
+	to->block_counters = from->block_counters;
 	COPY(kept, to, from, blocks, n_blocks);
 	COPY(kept, to, from, units, n_units);
 	COPY(kept, to, from, links, n_links);

@@ -144,16 +144,20 @@ static void unite_behind(const struct layout *layout, uint32_t *parent, size_t b
 	}
 }
 
+bool layout_is_plt(const struct plan *plan, const struct layout_block *block)
+{
+	const struct decoded *last = last_insn(plan, block);
+	return block->n <= MAX_PLT_INSNS && last->flow == FLOW_JUMP_INDIRECT && last->rip_relative;
+}
+
 /* A block that others enter directly, without a way that counts them. */
 static bool is_open(const struct plan *plan, const struct code_cache *cache,
 		    const struct layout_block *block)
 {
-	const struct decoded *last = last_insn(plan, block);
 	return block->first == 0 || plan->items[block->first].is_kernel ||
 	       code_cache_find(cache, &cache->links_to, plan->items[block->first].insn.pc) !=
 		       NOT_THERE ||
-	       (block->n <= MAX_PLT_INSNS && last->flow == FLOW_JUMP_INDIRECT &&
-		last->rip_relative);
+	       layout_is_plt(plan, block);
 }
 
 /* `parent`, `number`: room for two nodes of each block, and OUTSIDE. */

@@ -35,3 +35,6 @@ void layout_deinit(struct layout *layout);
 /* The junction that direct transfers from this batch to pc lead through, or OUTSIDE when pc is no
  * block of it or takes control from elsewhere, too. */
 uint32_t layout_junction(const struct layout *layout, uint64_t pc);
+
+/* Whether it is what an entry of a PLT is: a few instructions, and a jump through the GOT. */
+bool layout_is_plt(const struct plan *plan, const struct layout_block *block);

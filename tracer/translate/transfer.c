@@ -325,17 +325,26 @@ static void emit_loop_insn(struct batch *batch, const struct decoded *insn, uint
 	label_bind(arena, &behind);
 }
 
+/* Where what it branches to is emitted next, it branches to what is behind it instead. */
+static void emit_program_branch(struct batch *batch, const struct planned *item)
+{
+	const struct decoded *insn = &item->insn;
+	const bool inverted = item->last_of_run && batch_falls_to(batch, insn->target);
+	struct label taken = {0};
+	emit_branch(batch->arena, branch_condition(insn) ^ inverted, &taken);
+	batch_link(batch, &taken, inverted ? insn->pc + insn->length : insn->target, LINK_FLOW);
+}
+
 void emit_transfer(struct batch *batch, const struct planned *item, uint16_t orig)
 {
 	const struct decoded *insn = &item->insn;
-	struct label taken = {0};
 	switch ((enum flow)insn->flow) {
 	case FLOW_JUMP:
-		batch_jump(batch, insn->target, LINK_FLOW);
+		if (!batch_falls_to(batch, insn->target))
+			batch_jump(batch, insn->target, LINK_FLOW);
 		break;
 	case FLOW_BRANCH:
-		emit_branch(batch->arena, branch_condition(insn), &taken);
-		batch_link(batch, &taken, insn->target, LINK_FLOW);
+		emit_program_branch(batch, item);
 		break;
 	case FLOW_LOOP:
 		emit_loop_insn(batch, insn, orig);
@@ -368,6 +377,24 @@ void emit_transfer(struct batch *batch, const struct planned *item, uint16_t ori
 	}
 }
 
+/* Return addresses lie side by side: each line of them that calls push from takes the place of one
+ * of the program's data in the first cache. */
+static uint32_t constant_place(struct batch *batch)
+{
+	static const uint8_t none[8 * CACHE_LINE];
+	struct arena *arena = batch->arena;
+	struct put_aside *aside = &arena->constants;
+	if (aside->at == aside->end) {
+		batch_piece(batch, PIECE_DATA, 0);
+		arena_align(arena, CACHE_LINE);
+		const uint32_t at = (uint32_t)arena->used;
+		arena_append(arena, none, sizeof(none));
+		*aside = (struct put_aside){at, at + sizeof(none)};
+	}
+	aside->at += 8;
+	return aside->at - 8;
+}
+
 void emit_cold_calls(struct batch *batch)
 {
 	struct arena *arena = batch->arena;
@@ -381,11 +408,11 @@ void emit_cold_calls(struct batch *batch)
 			emit_table_jump(batch);
 		}
 		if (call->is_pushed_from_memory) {
-			batch_piece(batch, PIECE_DATA, 0);
-			arena_align(arena, 8);
-			label_bind(arena, &call->constant);
-			emit_quad(arena, call->return_pc);
-			arena_note_field(arena, FIELD_PC, -8, call->return_pc);
+			const uint32_t at = constant_place(batch);
+			label_bind_to(arena, &call->constant, at);
+			memcpy(arena->host + at, &call->return_pc, sizeof(call->return_pc));
+			arena_note_field(arena, FIELD_PC, (ptrdiff_t)at - (ptrdiff_t)arena->used,
+					 call->return_pc);
 		}
 	}
 }

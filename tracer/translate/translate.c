@@ -49,8 +49,8 @@ static const char *make_batch(struct translator *translator, struct arena *arena
 {
 	struct batch batch;
 	/* of a block: its own, that of a way to it, and those of two ways out */
-	if (!arena ||
-	    translator->cache.n_counters + 4 * plan->n_items > translator_counters(translator))
+	if (!arena || translator->cache.n_counters + 4 * plan->n_items + BLOCK_COUNTERS >
+			      translator_counters(translator))
 		return why_full;
 	batch_open(&batch, translator, arena, NO_BLOCK);
 	emit_plan(&batch, plan, with_entry);

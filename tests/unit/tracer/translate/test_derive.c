@@ -181,10 +181,7 @@ static const struct code_block *without_link(const struct walk *walk, uint32_t b
 	const struct code_block *block = &cache->blocks[b], *next = block + 1;
 	if (pc == block->pc && last_insn(block).flow == FLOW_BRANCH)
 		return block;
-	return b + 1 < cache->n_blocks && next->falls_in && next->pc == pc &&
-			       pc == block->pc + block->size
-		       ? next
-		       : NULL;
+	return b + 1 < cache->n_blocks && next->falls_in && next->pc == pc ? next : NULL;
 }
 
 static void heat_again(struct walk *walk);

@@ -1,0 +1,40 @@
+/* What loops of account_loops.c and account_unseen.c work on: arrays in L1, and a working set. */
+#pragma once
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define KERNEL(name) __attribute__((noinline, noclone)) static void name(size_t turns)
+/* A value that the compiler knows nothing of, and a place that it takes to be used. */
+#define UNKNOWN(x) __asm__ volatile("" : "+r"(x))
+#define UNKNOWN_FP(x) __asm__ volatile("" : "+x"(x))
+#define USED __asm__ volatile("" ::: "memory")
+
+#define SMALL 1024 /* elements that fit into L1 */
+#define LINE 64
+
+static double numbers[SMALL], results[SMALL];
+static float floats[SMALL], float_results[SMALL];
+static uint64_t words[SMALL], word_results[SMALL];
+static uint32_t half_words[SMALL], half_results[SMALL];
+static unsigned char text[SMALL];
+static uint32_t random_keys[1 << 16], keys[1 << 16],
+	merged[1 << 16]; /* longer than any predictor remembers */
+static volatile double sink;
+static volatile uint64_t word_sink;
+
+static char *memory; /* of the working set */
+static size_t bytes;
+
+static uint64_t random_state = 88172645463325252;
+static uint64_t next_random(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}

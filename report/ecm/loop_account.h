@@ -8,7 +8,7 @@
 #pragma once
 
 #include "report/ecm/ecm_machine.h"
-#include "report/ecm/in_core.h"
+#include "report/in_core/in_core.h"
 #include "report/ecm/mispredictions.h"
 #include "report/ecm/page_walks.h"
 #include "report/model/model.h"

@@ -4,7 +4,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/search.h"
-#include "report/ecm/function_code.h"
+#include "report/in_core/function_code.h"
 #include "report/model/model_loops.h"
 
 #include <stdlib.h>

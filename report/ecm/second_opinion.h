@@ -4,7 +4,7 @@
  * branches as predicted. */
 #pragma once
 
-#include "report/ecm/function_code.h"
+#include "report/in_core/function_code.h"
 
 /* Older ones are not asked: their tables of today's processors are those of much earlier ones. */
 #define SECOND_OPINION_OLDEST 16

@@ -9,7 +9,7 @@
 
 #include "insn/dataflow.h"
 #include "report/ecm/mispredictions.h"
-#include "report/ecm/under_way.h"
+#include "report/in_core/under_way.h"
 #include "report/model/model_irregular.h"
 #include "report/model/model_mix.h"
 #include "report/model/model_place.h"

@@ -22,8 +22,8 @@ static float floats[SMALL], float_results[SMALL];
 static uint64_t words[SMALL], word_results[SMALL];
 static uint32_t half_words[SMALL], half_results[SMALL];
 static unsigned char text[SMALL];
-static uint32_t random_keys[1 << 16], keys[1 << 16],
-	merged[1 << 16]; /* longer than any predictor remembers */
+#define KEYS (1 << 16)
+static uint32_t random_keys[KEYS], keys[KEYS], merged[KEYS];
 static volatile double sink;
 static volatile uint64_t word_sink;
 
@@ -37,4 +37,11 @@ static uint64_t next_random(void)
 	random_state ^= random_state >> 7;
 	random_state ^= random_state << 17;
 	return random_state;
+}
+
+/* Others for each pass: some predictors learn by heart what comes again. */
+__attribute__((noinline, noclone)) static void renew_keys(void)
+{
+	for (size_t i = 0; i < KEYS; i++)
+		random_keys[i] = (uint32_t)(next_random() >> 16);
 }

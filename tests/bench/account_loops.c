@@ -122,28 +122,34 @@ MAP(root_float, float, float_results, floats, __builtin_sqrtf(x))
 KERNEL(count_larger)
 {
 	uint64_t n = 0;
-	for (size_t turn = 0; turn < turns; turn++)
-		if (random_keys[turn % (1 << 16)] & 1) {
-			n += turn;
-			UNKNOWN(n);
-		}
+	for (size_t turn = 0; turn < turns; turn += KEYS) {
+		renew_keys();
+		for (size_t i = 0; i < KEYS; i++)
+			if (random_keys[i] & 1) {
+				n += i;
+				UNKNOWN(n);
+			}
+	}
 	word_sink = n;
 }
 
 KERNEL(one_of_three)
 {
 	uint64_t x = 0, y = 0;
-	for (size_t turn = 0; turn < turns; turn++) {
-		const uint32_t key = random_keys[turn % (1 << 16)] >> 8 & 3;
-		if (key == 0) {
-			x += turn;
-			UNKNOWN(x);
-		} else if (key == 1) {
-			y ^= turn;
-			UNKNOWN(y);
-		} else {
-			x -= y;
-			UNKNOWN(x);
+	for (size_t turn = 0; turn < turns; turn += KEYS) {
+		renew_keys();
+		for (size_t i = 0; i < KEYS; i++) {
+			const uint32_t key = random_keys[i] >> 8 & 3;
+			if (key == 0) {
+				x += i;
+				UNKNOWN(x);
+			} else if (key == 1) {
+				y ^= i;
+				UNKNOWN(y);
+			} else {
+				x -= y;
+				UNKNOWN(x);
+			}
 		}
 	}
 	word_sink = x + y;
@@ -179,6 +185,7 @@ static void quick_sort(uint32_t *a, size_t n)
 static void run_partition(size_t turns)
 {
 	for (size_t turn = 0; turn < turns; turn += 13 << 16) {
+		renew_keys();
 		memcpy(keys, random_keys, sizeof(keys));
 		quick_sort(keys, 1 << 16);
 	}
@@ -205,6 +212,7 @@ __attribute__((noinline, noclone)) static void merge(uint32_t *to, const uint32_
 static void run_merge(size_t turns)
 {
 	for (size_t turn = 0; turn < turns; turn += 16 << 16) {
+		renew_keys();
 		memcpy(keys, random_keys, sizeof(keys));
 		for (size_t n = 1; n < 1 << 16; n *= 2) {
 			for (size_t i = 0; i < 1 << 16; i += 2 * n)
@@ -228,6 +236,7 @@ __attribute__((noinline, noclone)) static void insertion(uint32_t *a, size_t n)
 static void run_insertion(size_t turns)
 {
 	for (size_t turn = 0; turn < turns; turn += 16 * 4096) {
+		renew_keys();
 		memcpy(keys, random_keys, sizeof(keys));
 		for (size_t i = 0; i < 1 << 16; i += 16)
 			insertion(keys + i, 16);
@@ -252,6 +261,7 @@ __attribute__((noinline, noclone)) static void sift(uint32_t *a, size_t at, size
 static void run_sift(size_t turns)
 {
 	for (size_t turn = 0; turn < turns; turn += 12 * 4096) {
+		renew_keys();
 		memcpy(keys, random_keys, 4096 * sizeof(*keys));
 		for (size_t i = 2048; i-- > 0;)
 			sift(keys, i, 4096);

@@ -28,8 +28,7 @@ static void fill_arrays(void)
 		half_words[i] = (uint32_t)next_random();
 		text[i] = (unsigned char)next_random();
 	}
-	for (size_t i = 0; i < 1 << 16; i++)
-		random_keys[i] = (uint32_t)(next_random() >> 16);
+	renew_keys();
 }
 
 /* One cycle through all lines of the working set, by chance (Sattolo). */

@@ -167,8 +167,9 @@ KERNEL(runs_of_text)
 KERNEL(three_kinds)
 {
 	uint64_t a = 0, b = 0, c = 0;
-	for (size_t turn = 0; turn < turns; turn += 1 << 16)
-		for (size_t i = 0; i < 1 << 16; i++) {
+	for (size_t turn = 0; turn < turns; turn += KEYS) {
+		renew_keys();
+		for (size_t i = 0; i < KEYS; i++) {
 			const uint32_t kind = random_keys[i] & 15;
 			if (kind < 5) {
 				a += kind;
@@ -181,6 +182,7 @@ KERNEL(three_kinds)
 				UNKNOWN(c);
 			}
 		}
+	}
 	word_sink = a + b + c;
 }
 
@@ -199,8 +201,10 @@ __attribute__((noinline, noclone)) static void shell_sort(uint32_t *a, size_t n)
 
 static void run_shell_sort(size_t turns)
 {
-	for (size_t turn = 0; turn < turns; turn += 16 * 1024) {
-		memcpy(keys, random_keys + turn % (1 << 15), 1024 * sizeof(*keys));
+	for (size_t turn = 0; turn < turns / (16 * 1024); turn++) {
+		if (turn % (KEYS / 1024) == 0)
+			renew_keys();
+		memcpy(keys, random_keys + turn % (KEYS / 1024) * 1024, 1024 * sizeof(*keys));
 		shell_sort(keys, 1024);
 	}
 }
@@ -213,8 +217,10 @@ static struct node tree[256];
 __attribute__((noinline, noclone)) static uint64_t tree_search(size_t turns)
 {
 	uint64_t found = 0;
-	for (size_t turn = 0; turn < turns; turn += 8) {
-		const uint32_t key = random_keys[turn / 8 % (1 << 16)];
+	for (size_t turn = 0; turn < turns / 8; turn++) {
+		if (turn % KEYS == 0)
+			renew_keys();
+		const uint32_t key = random_keys[turn % KEYS];
 		uint32_t at = 1;
 		while (at) {
 			found++;

@@ -1,17 +1,17 @@
 /* Validates the in-core model: small loops with their data in L1 are timed on this machine, as they
  * are and replayed (machine/replay/replay.h), and predicted from their code by
- * report/ecm/in_core.h, from the facts that are measured on it.
+ * report/in_core/in_core.h, from the facts that are measured on it.
  *
  *     in_core [name]      prints a table; the last lines have median and worst errors
  *     in_core FILE.rfp    prints what the model says of the loops that a profile has
  */
-#include "report/ecm/in_core.h"
+#include "report/in_core/in_core.h"
 #include "base/array.h"
 #include "machine/core/core_measure.h"
 #include "machine/kernels/clock_kernels.h"
 #include "machine/replay/replay.h"
 #include "machine/topology/cpu_features.h"
-#include "report/ecm/function_code.h"
+#include "report/in_core/function_code.h"
 
 #include <math.h>
 #include <stdio.h>

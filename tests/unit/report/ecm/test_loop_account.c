@@ -2,7 +2,7 @@
 #include "report/ecm/ecm_words.h"
 #include "report/ecm/potentials.h"
 #include "report/ecm/transfers.h"
-#include "report/ecm/under_way.h"
+#include "report/in_core/under_way.h"
 #include "tests/unit/report/report_checks.h"
 #include "tests/unit/report/report_sample.h"
 

@@ -2,8 +2,8 @@
  * machine of the profile (in_core.h). */
 #pragma once
 
-#include "report/ecm/function_code.h"
-#include "report/ecm/in_core.h"
+#include "report/in_core/function_code.h"
+#include "report/in_core/in_core.h"
 
 /* What all functions of a profile need for it. */
 struct measured_core {

@@ -1,5 +1,5 @@
 /* Out of order a core looks as far ahead as its reorder buffer reaches. */
-#include "report/ecm/under_way.h"
+#include "report/in_core/under_way.h"
 
 #include "report/model/model_traffic.h"
 

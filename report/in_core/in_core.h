@@ -4,11 +4,8 @@
  * cycles a turn of the loop's header. */
 #pragma once
 
-#include "insn/insn_cache.h"
 #include "machine/data/core_facts.h"
-#include "report/ecm/line_crossings.h"
-#include "report/model/flow_graph.h"
-#include "report/model/model.h"
+#include "report/in_core/core_code.h"
 
 /* What may bind a turn of those things that overlap with transfers. */
 enum in_core_part {
@@ -36,16 +33,6 @@ struct in_core {
 
 /* In words: "instructions", "execution units", ... */
 const char *in_core_part_name(enum in_core_part part);
-
-/* The code of a function, as the model has found it. */
-struct in_core_code {
-	const struct profile *profile;
-	struct insn_cache *insns;
-	const struct flow_graph *graph;     /* of the function, with its loops found */
-	const struct profile_function *row; /* its own in the profile */
-	const struct model_function *function;
-	const struct line_crossings *crossings; /* NULL: not known */
-};
 
 /* The facts about the recording machine's core that the
  * profile has; none where it is older than these or they could not be measured (core_facts_known).

@@ -1,5 +1,5 @@
 /* Finds the share of each instruction, of all images that the profile has rows of. */
-#include "report/ecm/line_crossings.h"
+#include "report/in_core/line_crossings.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Executed blocks by their place, and the graphs that they make. */
-#include "report/ecm/function_code.h"
+#include "report/in_core/function_code.h"
 
 #include "base/search.h"
 

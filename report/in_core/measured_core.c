@@ -1,5 +1,5 @@
 /* Looks at the code of one function at a time. */
-#include "report/ecm/measured_core.h"
+#include "report/in_core/measured_core.h"
 
 #include "report/model/model_loops.h"
 

@@ -3,8 +3,8 @@
  */
 #include "base/array.h"
 #include "machine/data/core_json.h"
-#include "report/ecm/function_code.h"
-#include "report/ecm/in_core.h"
+#include "report/in_core/function_code.h"
+#include "report/in_core/in_core.h"
 #include "tests/unit/assert_ok.h"
 
 #include <criterion/criterion.h>

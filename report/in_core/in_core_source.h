@@ -2,7 +2,7 @@
  * known (measured_core.h): a lower bound. */
 #pragma once
 
-#include "report/ecm/in_core.h"
+#include "report/in_core/in_core.h"
 
 /* The in-core part of the own code of a loop of `f` (an index in f->loops; without the loops
  * within), or of its code that is in no loop (PROFILE_NONE; its turn is all of it).  False: it

@@ -4,7 +4,7 @@
  *
  * Ports are not looked at, and latencies are the least of all processors', so that it is a lower
  * bound. */
-#include "report/ecm/in_core_source.h"
+#include "report/in_core/in_core_source.h"
 
 #include "machine/topology/theory.h"
 #include "report/model/model_loops.h"

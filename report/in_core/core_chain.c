@@ -1,0 +1,263 @@
+/* Recurrences of a turn, with latencies that were measured (insn/recurrence.h finds the longest). */
+#include "report/in_core/core_chain.h"
+
+#include "insn/recurrence.h"
+#include "report/in_core/under_way.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_WAY 4096 /* instructions of a turn whose chain is looked for */
+#define TICKS 100    /* of a recurrence, in a cycle */
+
+struct reader {
+	const struct core_facts *facts;
+	const struct in_core_code *code;
+};
+
+/* ---- a turn ---- */
+
+/* From an operand of an addition to its result: what stands for a form that nobody has measured. */
+static double addition_cycles(const struct core_facts *facts, bool vector)
+{
+	static const char *const names[] = {"vaddpd xmm, xmm, xmm", "addpd xmm, xmm"};
+	for (int i = 0; i < 2 && vector; i++) {
+		struct insn_form form = {0};
+		form_find(names[i], &form);
+		const struct form_fact *fact = core_facts_find(facts, form);
+		if (fact && form_fact_latency(fact) > 0)
+			return form_fact_latency(fact);
+	}
+	return vector ? 4 : 1;
+}
+
+static uint32_t ticks(double cycles)
+{
+	return cycles > 0 && cycles < 1e5 ? (uint32_t)lrint(cycles * TICKS) : 0;
+}
+
+static bool is_wide(const struct insn_form *form)
+{
+	bool wide = false;
+	for (int i = 0; i < FORM_OPERANDS; i++)
+		wide |= form->operands[i] == KIND_ZMM;
+	return form->mnemonic && wide;
+}
+
+/* `beside_wide`: of a turn in which something computes with 512 bits. */
+static void set_latencies(const struct core_facts *facts, const struct dataflow *flow,
+			  bool beside_wide, uint32_t latency[FORM_OPERANDS + 1])
+{
+	const struct form_fact *fact = core_facts_find(facts, flow->parts.form);
+	const bool vector = flow->n_writes && flow->writes[0] >= REGISTER_VECTOR &&
+			    flow->writes[0] < REGISTER_FLAGS;
+	const double most = fact ? form_fact_latency(fact) : NAN;
+	const double otherwise = !flow->parts.form.mnemonic ? 0
+				 : !isnan(most)
+					 ? most
+					 : fmax(flow->latency, addition_cycles(facts, vector));
+	const double more = fact && beside_wide && fact->beside_wide > 0 ? fact->beside_wide : 0;
+	for (int i = 0; i <= FORM_OPERANDS; i++)
+		latency[i] = ticks(
+			(fact && !isnan(fact->latency[i]) ? fact->latency[i] : otherwise) + more);
+}
+
+struct way {
+	uint32_t nodes[MAX_WAY];
+	struct dataflow flows[MAX_WAY];
+	struct recurrence_step steps[MAX_WAY];
+	bool written[N_REGISTERS];           /* in a turn */
+	enum step_kind made_by[N_REGISTERS]; /* by what its value was made last */
+};
+
+static bool is_still(const struct way *way, const struct memory_place *place)
+{
+	return (place->base == NO_REGISTER || !way->written[place->base]) &&
+	       (place->index == NO_REGISTER || !way->written[place->index]);
+}
+
+static void set_steps(const struct reader *reader, struct way *way, size_t n)
+{
+	static const struct dataflow nothing = {
+		.memory = {.base = NO_REGISTER, .index = NO_REGISTER}};
+	const struct core_facts *facts = reader->facts;
+	bool wide = false;
+	for (size_t i = 0; i < n; i++) {
+		const struct dataflow *flow = core_dataflow_at(reader->code, way->nodes[i]);
+		way->flows[i] = flow ? *flow : nothing;
+		wide |= is_wide(&way->flows[i].parts.form);
+		for (unsigned w = 0; w < way->flows[i].n_writes; w++)
+			way->written[way->flows[i].writes[w]] = true;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct flow_node *node = &reader->code->graph->nodes[way->nodes[i]];
+		const struct dataflow *flow = &way->flows[i];
+		const bool vector = flow->parts.load > ACCESS_GENERAL;
+		/* what did not repeat when it was measured is the least that is known of others */
+		const double load = isnan(facts->load[vector]) ? LOAD_LATENCY : facts->load[vector];
+		const double *forward =
+			is_still(way, &flow->memory) ? facts->forward_still : facts->forward;
+		way->steps[i] = (struct recurrence_step){
+			.flow = flow,
+			.end = node->offset + node->length,
+			.load = ticks(load),
+			.forward = ticks(isnan(forward[vector]) ? load : forward[vector])};
+		set_latencies(facts, flow, wide, way->steps[i].latency);
+	}
+}
+
+static void note_makers(struct way *way, const struct dataflow *flow)
+{
+	for (unsigned w = 0; w < flow->n_writes; w++)
+		way->made_by[flow->writes[w]] = flow->parts.form.mnemonic ? flow->kind : STEP_LOAD;
+}
+
+/* Adds what forms take longer for results of others.  The first time round finds what has made the
+ * values that the turn begins with. */
+static void add_apart(const struct core_facts *facts, struct way *way, size_t n)
+{
+	for (size_t i = 0; i < 2 * n; i++) {
+		const struct dataflow *flow = &way->flows[i % n];
+		const struct form_fact *fact = core_facts_find(facts, flow->parts.form);
+		struct recurrence_step *step = &way->steps[i % n];
+		for (unsigned r = 0; r < flow->n_reads && fact && i >= n; r++)
+			if (way->made_by[flow->reads[r]] != flow->kind &&
+			    way->made_by[flow->reads[r]] != STEP_LOAD)
+				step->latency[flow->read_as[r]] += ticks(fact->apart);
+		note_makers(way, flow);
+	}
+}
+
+/* Cycles of the longest recurrence of a turn of `n` nodes of `way`. */
+static struct rf_error *chain_of_nodes(const struct reader *reader, struct way *way, size_t n,
+				       double *cycles)
+{
+	struct recurrence chain;
+	memset(way->written, 0, sizeof(way->written));
+	memset(way->made_by, 0, sizeof(way->made_by));
+	set_steps(reader, way, n);
+	add_apart(reader->facts, way, n);
+	struct rf_error *error = recurrence_find(way->steps, n, &chain);
+	*cycles = !error && chain.turns ? (double)chain.cycles / chain.turns / TICKS : 0;
+	return error;
+}
+
+static size_t way_of(const struct reader *reader, uint32_t loop, struct way *way)
+{
+	const struct in_core_code *code = reader->code;
+	return flow_graph_way(code->graph, loop, code->function->loops[loop].header, way->nodes,
+			      MAX_WAY);
+}
+
+static struct rf_error *chain_of_way(const struct reader *reader, uint32_t loop, double *cycles)
+{
+	struct way *way = calloc(1, sizeof(*way));
+	if (!way)
+		return rf_error_no_memory();
+	struct rf_error *error = chain_of_nodes(reader, way, way_of(reader, loop, way), cycles);
+	free(way);
+	return error;
+}
+
+/* ---- a chain through the entries of a loop ---- */
+
+/* The way of a loop `turns` times, and around it to its next entry, in `way`; 0: not known. */
+static size_t way_of_entry(const struct reader *reader, uint32_t loop, size_t turns,
+			   struct way *way)
+{
+	const uint32_t outer = reader->code->function->loops[loop].parent;
+	const size_t n = way_of(reader, loop, way);
+	uint32_t *nodes = way->nodes;
+	if (!n || turns >= MAX_WAY / n)
+		return 0;
+	const size_t around = flow_graph_way_around(reader->code->graph, outer, nodes, n,
+						    &nodes[n * turns], MAX_WAY - n * turns);
+	for (size_t turn = 1; turn < turns; turn++)
+		memcpy(&nodes[n * turn], nodes, n * sizeof(*nodes));
+	return around ? n * turns + around : 0;
+}
+
+/* By how many cycles a turn of the loop makes the longest recurrence of the loop around it longer:
+ * what is carried through all of its entries, so that none can begin before the last has ended.  0
+ * where nothing is, or nobody knows. */
+static struct rf_error *chain_through_entries(const struct reader *reader, uint32_t loop,
+					      double *cycles)
+{
+	const struct model_loop *of = &reader->code->function->loops[loop];
+	const size_t turns = (size_t)rint((double)of->turns / (double)of->entries);
+	double one = 0, all = 0;
+	*cycles = 0;
+	if (of->parent == PROFILE_NONE || turns < 2)
+		return NULL;
+	struct way *way = calloc(1, sizeof(*way));
+	if (!way)
+		return rf_error_no_memory();
+	const size_t n = way_of_entry(reader, loop, turns, way);
+	struct rf_error *error = n ? chain_of_nodes(reader, way, n, &all) : NULL;
+	if (n && !error)
+		error = chain_of_nodes(reader, way, way_of_entry(reader, loop, 1, way), &one);
+	*cycles = fmax(0, (all - one) / (double)(turns - 1));
+	free(way);
+	return error;
+}
+
+/* What is left of a chain that begins anew with each entry where the loop is left after a few
+ * turns: the chains of as many entries run beside each other as fit into the reorder buffer. */
+static double beside_each_other(const struct in_core_code *code, uint32_t loop, double instructions,
+				double chain)
+{
+	const struct model_loop *of = &code->function->loops[loop];
+	const double buffer = ecm_reorder_buffer(code->profile);
+	if (of->entries <= 0 || of->turns <= 0)
+		return chain;
+	const double in_entry = instructions * (double)of->turns / (double)of->entries;
+	return in_entry < buffer ? chain * in_entry / buffer : chain;
+}
+
+static double instructions_of(const struct in_core_code *code, uint32_t loop)
+{
+	double all = 0;
+	for (uint32_t i = 0; i < code->graph->n_nodes; i++)
+		if (code->graph->nodes[i].n > 0 &&
+		    core_is_within(code->function, code->graph->nodes[i].loop, loop))
+			all += (double)code->graph->nodes[i].n;
+	return all / (double)code->function->loops[loop].turns;
+}
+
+/* The chain of a loop, and what is left of it.  Loops within come behind those that they are in. */
+static struct rf_error *find_chain(const struct reader *reader, uint32_t loop, double *lcd,
+				   double *left)
+{
+	const struct model_function *function = reader->code->function;
+	struct rf_error *error = NULL;
+	bool innermost = true;
+	*lcd = *left = 0;
+	for (uint32_t i = loop + 1; i < function->n_loops && !error; i++) {
+		double within, within_left;
+		if (function->loops[i].parent != loop || function->loops[i].turns <= 0)
+			continue;
+		innermost = false;
+		error = find_chain(reader, i, &within, &within_left);
+		const double turns =
+			(double)function->loops[i].turns / (double)function->loops[loop].turns;
+		*lcd += within * turns;
+		*left += within_left * turns;
+	}
+	if (error || !innermost)
+		return error;
+	error = chain_of_way(reader, loop, lcd);
+	*left = beside_each_other(reader->code, loop, instructions_of(reader->code, loop), *lcd);
+	if (error || *left >= *lcd)
+		return error;
+	double through;
+	error = chain_through_entries(reader, loop, &through);
+	*left = fmin(*lcd, fmax(*left, through));
+	return error;
+}
+
+struct rf_error *core_chain(const struct core_facts *facts, const struct in_core_code *code,
+			    uint32_t loop, double *lcd, double *left)
+{
+	const struct reader reader = {facts, code};
+	return find_chain(&reader, loop, lcd, left);
+}

@@ -49,6 +49,9 @@ struct finder {
 	struct cell cells[MAX_CELLS];
 	size_t n_cells;
 	uint32_t *cell_of; /* per step: the place that it names, or NO_CELL */
+	/* Per step: the first of the cells that what it stores goes through from turn to turn until
+	 * a load that was seen behind it, and the cell that it was seen to load; or NO_CELL. */
+	uint32_t *stores_to, *loads_from;
 	/* of the turn that is followed */
 	struct value values[MAX_VALUES];
 	uint32_t top; /* of the x87 stack */
@@ -293,6 +296,50 @@ static void find_places(struct finder *finder)
 	}
 }
 
+/* ---- stores that loads were seen behind ---- */
+
+static bool was_seen(const struct recurrence_step *step)
+{
+	return step->stored_by && step->stored_turns < MAX_DISTANCE && step->flow->loads;
+}
+
+/* Cells that a store's value goes through, for loads up to so many turns later. */
+static uint32_t add_passage(struct finder *finder, uint32_t turns)
+{
+	const uint32_t first = (uint32_t)finder->n_cells;
+	if (finder->n_cells + turns >= MAX_CELLS)
+		return NO_CELL;
+	for (uint32_t turn = 0; turn <= turns; turn++)
+		finder->cells[finder->n_cells++] =
+			(struct cell){.next = turn < turns ? first + turn + 1 : NO_CELL};
+	return first;
+}
+
+/* Behind find_places: these cells are no places that are named. */
+static void find_seen(struct finder *finder)
+{
+	for (size_t i = 0; i < finder->n; i++)
+		finder->stores_to[i] = finder->loads_from[i] = NO_CELL;
+	for (size_t i = 0; i < finder->n; i++) {
+		const struct recurrence_step *step = &finder->steps[i];
+		const uint32_t by = step->stored_by - 1;
+		uint32_t turns = step->stored_turns;
+		if (!was_seen(step) || finder->stores_to[by] != NO_CELL)
+			continue;
+		for (size_t k = i + 1; k < finder->n; k++)
+			if (was_seen(&finder->steps[k]) && finder->steps[k].stored_by == by + 1 &&
+			    finder->steps[k].stored_turns > turns)
+				turns = finder->steps[k].stored_turns;
+		finder->stores_to[by] = add_passage(finder, turns);
+	}
+	for (size_t i = 0; i < finder->n; i++) {
+		const struct recurrence_step *step = &finder->steps[i];
+		if (was_seen(step) && finder->stores_to[step->stored_by - 1] != NO_CELL)
+			finder->loads_from[i] =
+				finder->stores_to[step->stored_by - 1] + step->stored_turns;
+	}
+}
+
 /* ---- a turn ---- */
 
 static uint8_t renamed(const struct finder *finder, uint8_t number)
@@ -323,6 +370,19 @@ static void take_operand(struct value *latest, const struct value *from,
 	take_later(latest, &value);
 }
 
+/* What is loaded from a place that was stored to. */
+static void take_cell(const struct finder *finder, size_t i, uint32_t cell, struct value *latest)
+{
+	const struct recurrence_step *step = &finder->steps[i];
+	if (cell == NO_CELL || !finder->values[N_REGISTERS + cell].there)
+		return;
+	struct value loaded = finder->values[N_REGISTERS + cell];
+	add_steps(&loaded, STEP_LOAD, step->forward);
+	loaded.memory = true;
+	add_steps(&loaded, step->flow->kind, step->latency[step->flow->memory_as]);
+	take_later(latest, &loaded);
+}
+
 static void take_memory(struct finder *finder, size_t i, struct value *latest)
 {
 	const struct recurrence_step *step = &finder->steps[i];
@@ -337,14 +397,8 @@ static void take_memory(struct finder *finder, size_t i, struct value *latest)
 		add_steps(&loaded, step->flow->kind, latency);
 		take_later(latest, &loaded);
 	}
-	if (finder->cell_of[i] == NO_CELL ||
-	    !finder->values[N_REGISTERS + finder->cell_of[i]].there)
-		return;
-	struct value loaded = finder->values[N_REGISTERS + finder->cell_of[i]];
-	add_steps(&loaded, STEP_LOAD, step->forward);
-	loaded.memory = true;
-	add_steps(&loaded, step->flow->kind, latency);
-	take_later(latest, &loaded);
+	take_cell(finder, i, finder->cell_of[i], latest);
+	take_cell(finder, i, finder->loads_from[i], latest);
 }
 
 /* Callees keep rbx, rbp and r12 to r15; what they return is not known to come from anything. */
@@ -376,6 +430,8 @@ static void follow(struct finder *finder, size_t i)
 		finder->values[renamed(finder, flow->writes[w])] = latest;
 	if (flow->stores && finder->cell_of[i] != NO_CELL)
 		finder->values[N_REGISTERS + finder->cell_of[i]] = latest;
+	if (flow->stores && finder->stores_to[i] != NO_CELL)
+		finder->values[N_REGISTERS + finder->stores_to[i]] = latest;
 	finder->top += flow->pushed < 0 ? (uint32_t)-flow->pushed : 0;
 }
 
@@ -561,11 +617,14 @@ struct rf_error *recurrence_find(const struct recurrence_step *steps, size_t n,
 	struct rf_error *error = NULL;
 	*out = (struct recurrence){.turns = 0};
 	if (finder)
-		finder->cell_of = malloc((n + 1) * sizeof(*finder->cell_of));
+		finder->cell_of = malloc(3 * (n + 1) * sizeof(*finder->cell_of));
 	if (finder && finder->cell_of) {
+		finder->stores_to = finder->cell_of + n + 1;
+		finder->loads_from = finder->stores_to + n + 1;
 		finder->steps = steps;
 		finder->n = n;
 		find_places(finder);
+		find_seen(finder);
 		find_carried(finder);
 		error = finder->n_carried ? find_circle(finder, out) : NULL;
 		free(finder->cell_of);

@@ -17,6 +17,9 @@ struct recurrence_step {
 	uint32_t latency[FORM_OPERANDS + 1]; /* from each operand of the form, and FORM_HIDDEN */
 	uint32_t load;                       /* from an address to what is loaded */
 	uint32_t forward;                    /* from a store of the same place to what is loaded */
+	/* The step, plus 1, whose store it was seen to load from, so many turns before; 0: not
+	 * seen, but the places may tell. */
+	uint32_t stored_by, stored_turns;
 };
 
 struct recurrence {
@@ -28,6 +31,7 @@ struct recurrence {
 };
 
 /* `steps`: of one turn, in their order.  A place in memory is known again where its registers stay
- * as they are from turn to turn or move on by a constant.  Fails only when memory is short. */
+ * as they are from turn to turn or move on by a constant, or where loads were seen to come behind
+ * a store, up to seven turns back.  Fails only when memory is short. */
 struct rf_error *recurrence_find(const struct recurrence_step *steps, size_t n,
 				 struct recurrence *out);

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROFILE_SCHEMA_VERSION 12  /* PRAGMA user_version */
+#define PROFILE_SCHEMA_VERSION 13  /* PRAGMA user_version */
 #define PROFILE_MAX_RUNS 1000      /* timed runs of a program, at most */
 #define PROFILE_MAX_FRAMES 1024    /* of a call path, at most; a run keeps 128 */
 #define PROFILE_MAX_CPUS (1 << 20) /* threads of a roof, and NUMA nodes, at most */
@@ -229,6 +229,22 @@ struct profile_crossing {
 	uint32_t module;
 	uint64_t offset;
 	uint64_t looked, crossed;
+};
+
+/* Loads of an instruction that came soon behind a store of another one, or the same, to the same
+ * place or to one that looks like it. */
+struct profile_store_load {
+	uint32_t module;
+	uint64_t offset;
+	uint32_t store_module;
+	uint64_t store_offset;
+	uint64_t looked; /* loads of the instruction that were looked at, whatever they came behind
+			  */
+	/* The store has all bytes of the load, from the first on, and these are four or more; it
+	 * has them from another one on, or fewer; it has some of them; it has none, but its address
+	 * ends in the same twelve bits. */
+	uint64_t forwarded, shifted, blocked, aliased;
+	uint64_t since; /* executions of the store's instruction between the two, summed up */
 };
 
 /* Memory traffic of an instruction as a function of the last cache's capacity: these lines come

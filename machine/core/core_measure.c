@@ -5,6 +5,8 @@
 #include "machine/core/branch_cost.h"
 #include "machine/core/form_measure.h"
 #include "machine/core/form_operands.h"
+#include "machine/core/store_cost.h"
+#include "machine/core/window_size.h"
 #include "machine/topology/cpu_features.h"
 
 #include <stdlib.h>
@@ -34,6 +36,16 @@ static double load_general(struct form_measure *measure)
 	return timed_code_cycles(measure->timed, (struct timed_kind){KIND_NONE, false}) / STEPS;
 }
 
+/* mov rdx, [r14 + rdx * 8 + 64]: of zeros */
+static double load_scaled(struct form_measure *measure)
+{
+	static const uint8_t chase[] = {0x49, 0x8b, 0x54, 0xd6, 0x40};
+	struct code *code = timed_code_body(measure->timed);
+	for (int i = 0; i < STEPS; i++)
+		code_add_bytes(code, chase, sizeof(chase));
+	return timed_code_cycles(measure->timed, (struct timed_kind){KIND_NONE, false}) / STEPS;
+}
+
 /* movups xmm0, [r14 + rdx]; movq rdx, xmm0: of zeros */
 static double load_vector(struct form_measure *measure)
 {
@@ -48,45 +60,6 @@ static double load_vector(struct form_measure *measure)
 			code_add_bytes(code, sse, sizeof(sse));
 	return timed_code_cycles(measure->timed, (struct timed_kind){KIND_XMM, false}) / STEPS -
 	       measure->vector_and_back / 2;
-}
-
-/* mov rbx, [r14 + 64]; add rbx, r13; mov [r14 + 64], rbx; or the same of xmm3 without an addition
- */
-static double forward_still(struct form_measure *measure, bool vector)
-{
-	struct code *code = timed_code_body(measure->timed);
-	for (int i = 0; i < STEPS; i++) {
-		code_add_named(code, vector ? "movups xmm, m128" : "mov r64, m64", 3, 64, 0);
-		if (!vector)
-			code_add_named(code, "add r64, r64", 3, CODE_CONSTANT, 0);
-		code_add_named(code, vector ? "movups m128, xmm" : "mov m64, r64", 64, 3, 0);
-	}
-	return timed_code_cycles(measure->timed, (struct timed_kind){KIND_XMM, false}) / STEPS -
-	       !vector;
-}
-
-/* The same with a pointer: mov rdi, r14; then 31 times
- *     mov rbx, [rdi]; add rbx, r13; mov [rdi + 16], rbx; add rdi, 16
- * and the 32nd stores where the first one loads. */
-static double forward_moving(struct form_measure *measure, bool vector)
-{
-	static const uint8_t start[] = {0x4c, 0x89, 0xf7};
-	static const uint8_t general[] = {0x48, 0x8b, 0x1f, 0x4c, 0x01, 0xeb};
-	static const uint8_t general_store[] = {0x48, 0x89, 0x9f};
-	static const uint8_t number[] = {0x0f, 0x10, 0x1f}, number_store[] = {0x0f, 0x11, 0x9f};
-	static const uint8_t step[] = {0x48, 0x83, 0xc7, 0x10};
-	struct code *code = timed_code_body(measure->timed);
-	code_add_bytes(code, start, sizeof(start));
-	for (int i = 0; i < STEPS; i++) {
-		const int32_t to = i + 1 < STEPS ? 16 : -16 * (STEPS - 1);
-		code_add_bytes(code, vector ? number : general,
-			       vector ? sizeof(number) : sizeof(general));
-		code_add_bytes(code, vector ? number_store : general_store, 3);
-		code_add_bytes(code, &to, sizeof(to));
-		code_add_bytes(code, step, sizeof(step));
-	}
-	return timed_code_cycles(measure->timed, (struct timed_kind){KIND_XMM, false}) / STEPS -
-	       !vector;
 }
 
 /* ---- branches and dividers ---- */
@@ -209,12 +182,6 @@ static double crossing(struct form_measure *measure, bool stores)
 	return isnan(times) ? NAN : fmax(1, times);
 }
 
-/* A little below 0 is noise, where a load takes the value from a register.  NAN stays. */
-static double at_least_0(double cycles)
-{
-	return cycles < 0 ? 0 : cycles;
-}
-
 static void measure_core(struct form_measure *measure, struct core_facts *facts)
 {
 	const double looks[] = {taken(measure), taken(measure), taken(measure)};
@@ -225,11 +192,10 @@ static void measure_core(struct form_measure *measure, struct core_facts *facts)
 			break;
 	}
 	facts->load[0] = load_general(measure);
+	facts->load_scaled = load_scaled(measure);
 	facts->load[1] = load_vector(measure);
-	for (int vector = 0; vector < 2; vector++) {
-		facts->forward[vector] = at_least_0(forward_moving(measure, vector));
-		facts->forward_still[vector] = at_least_0(forward_still(measure, vector));
-	}
+	store_cost_measure(measure, facts);
+	window_size_measure(measure, facts);
 	facts->address = address_cycles(measure);
 	for (int stores = 0; stores < 2; stores++)
 		facts->crossing[stores] = crossing(measure, stores);
@@ -245,10 +211,12 @@ static void take_shorter_core(struct core_facts *facts, const struct core_facts 
 	facts->taken = fmin(facts->taken, again->taken);
 	for (int vector = 0; vector < 2; vector++) {
 		facts->load[vector] = fmin(facts->load[vector], again->load[vector]);
-		facts->forward[vector] = fmin(facts->forward[vector], again->forward[vector]);
-		facts->forward_still[vector] =
-			fmin(facts->forward_still[vector], again->forward_still[vector]);
 	}
+	facts->load_scaled = fmin(facts->load_scaled, again->load_scaled);
+	store_cost_take_shorter(facts, again);
+	/* a look that was disturbed finds fewer */
+	for (int i = 0; i < CORE_WINDOWS; i++)
+		facts->windows[i] = fmax(facts->windows[i], again->windows[i]);
 	facts->address = fmin(facts->address, again->address);
 	for (int stores = 0; stores < 2; stores++)
 		facts->crossing[stores] = fmin(facts->crossing[stores], again->crossing[stores]);

@@ -26,3 +26,6 @@ struct timed_kind {
  * %.
  */
 double timed_code_cycles(struct timed_code *timed, struct timed_kind kind);
+/* Ticks of the time stamp counter that so many turns of the body take, the least of so many looks;
+ * NAN: it could not be made.  Of what does not repeat as code in L1 does. */
+double timed_code_least_ticks(struct timed_code *timed, uint64_t turns, int looks);

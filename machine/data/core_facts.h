@@ -38,6 +38,16 @@ struct form_fact {
 	double use[CORE_PROBES];
 };
 
+/* What instructions under way need, each one of it, and of which a core has so many. */
+enum core_window {
+	WINDOW_GENERAL, /* a general register for its result */
+	WINDOW_FLAGS,   /* the status flags; on many cores they are the register's */
+	WINDOW_VECTOR,  /* a vector register */
+	WINDOW_LOADS,
+	WINDOW_STORES,
+	CORE_WINDOWS
+};
+
 struct core_facts {
 	double taken; /* of a taken branch */
 	/* By which a branch that looks at what was loaded from L1 makes code longer each time that
@@ -47,6 +57,21 @@ struct core_facts {
 	 * load of the same place, where the place moves on from one to the next and where it stays
 	 * (which some processors then keep in a register). */
 	double load[2], forward[2], forward_still[2];
+	/* The first of load[] where the address has an index that is scaled. */
+	double load_scaled;
+	/* From a store to the load, into a general register, of a part of it that does not begin
+	 * where it begins, or of one or two bytes. */
+	double forward_part;
+	/* From a store to a load some of whose bytes are not that store's, but of another one or
+	 * from before: no core forwards these.  `blocked`: in a chain; `blocked_each`: of loads
+	 * that do not wait for each other. */
+	double blocked, blocked_each;
+	/* By which a load into a general register or a vector takes longer behind a store whose
+	 * address ends in the same twelve bits; 0: no longer. */
+	double alias[2];
+	/* Instructions that are under way at most, of those that need each of these; NAN: not
+	 * known. */
+	double windows[CORE_WINDOWS];
 	/* Of an address, of a load or a store, where two loads and a store take longer than both
 	 * alone and so share units for these; 0 where they do not. */
 	double address;

@@ -49,16 +49,21 @@ json_t *core_facts_to_json(const struct core_facts *facts)
 	int failed = 0;
 	for (size_t i = 0; i < facts->n_forms; i++)
 		failed |= json_array_append_new(forms, form_to_json(&facts->forms[i]));
-	json_t *json =
-		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:o}", "probes",
-			  probes_to_json(), "taken", cycles_to_json(facts->taken), "mispredicted",
-			  row_to_json(facts->mispredicted, 2), "load", row_to_json(facts->load, 2),
-			  "forward", row_to_json(facts->forward, 2), "forward_still",
-			  row_to_json(facts->forward_still, 2), "address",
-			  cycles_to_json(facts->address), "crossing",
-			  row_to_json(facts->crossing, 2), "dividers_apart", facts->dividers_apart,
-			  "compares_fuse", facts->compares_fuse, "steps_fuse", facts->steps_fuse,
-			  "forms", forms);
+	json_t *json = json_pack(
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, "
+		"s:b, "
+		"s:o}",
+		"probes", probes_to_json(), "taken", cycles_to_json(facts->taken), "mispredicted",
+		row_to_json(facts->mispredicted, 2), "load", row_to_json(facts->load, 2), "forward",
+		row_to_json(facts->forward, 2), "forward_still",
+		row_to_json(facts->forward_still, 2), "forward_part",
+		cycles_to_json(facts->forward_part), "blocked", cycles_to_json(facts->blocked),
+		"blocked_each", cycles_to_json(facts->blocked_each), "alias",
+		row_to_json(facts->alias, 2), "load_scaled", cycles_to_json(facts->load_scaled),
+		"windows", row_to_json(facts->windows, CORE_WINDOWS), "address",
+		cycles_to_json(facts->address), "crossing", row_to_json(facts->crossing, 2),
+		"dividers_apart", facts->dividers_apart, "compares_fuse", facts->compares_fuse,
+		"steps_fuse", facts->steps_fuse, "forms", forms);
 	if (failed) {
 		json_decref(json);
 		return NULL;
@@ -113,6 +118,12 @@ struct rf_error *core_facts_from_json(const json_t *json, struct core_facts *out
 	read_row(json_object_get(json, "load"), facts.load, 2);
 	read_row(json_object_get(json, "forward"), facts.forward, 2);
 	read_row(json_object_get(json, "forward_still"), facts.forward_still, 2);
+	facts.forward_part = cycles_of(json_object_get(json, "forward_part"));
+	facts.blocked = cycles_of(json_object_get(json, "blocked"));
+	facts.blocked_each = cycles_of(json_object_get(json, "blocked_each"));
+	read_row(json_object_get(json, "alias"), facts.alias, 2);
+	facts.load_scaled = cycles_of(json_object_get(json, "load_scaled"));
+	read_row(json_object_get(json, "windows"), facts.windows, CORE_WINDOWS);
 	facts.address = cycles_of(json_object_get(json, "address"));
 	read_row(json_object_get(json, "crossing"), facts.crossing, 2);
 	facts.dividers_apart = json_is_true(json_object_get(json, "dividers_apart"));

@@ -1,9 +1,9 @@
 /* Makes accounts: pieces of code first, then loops and the function as sums of pieces. */
 #include "report/ecm/loop_account.h"
 
-#include "report/in_core/measured_core.h"
 #include "report/ecm/transfers.h"
 #include "report/ecm/what_if.h"
+#include "report/in_core/measured_core.h"
 #include "report/model/model_place.h"
 
 #include <math.h>

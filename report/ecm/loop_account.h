@@ -8,9 +8,9 @@
 #pragma once
 
 #include "report/ecm/ecm_machine.h"
-#include "report/in_core/in_core.h"
 #include "report/ecm/mispredictions.h"
 #include "report/ecm/page_walks.h"
+#include "report/in_core/in_core.h"
 #include "report/model/model.h"
 
 /* What adds up to the measured time. */

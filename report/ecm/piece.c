@@ -1,8 +1,8 @@
 /* What a piece of code does, and what the model has for it. */
 #include "report/ecm/piece.h"
 
-#include "report/in_core/in_core_source.h"
 #include "report/ecm/transfers.h"
+#include "report/in_core/in_core_source.h"
 #include "report/in_core/under_way.h"
 #include "report/model/model_irregular.h"
 #include "report/model/model_loops.h"

@@ -1,4 +1,5 @@
-/* Recurrences of a turn, with latencies that were measured (insn/recurrence.h finds the longest). */
+/* Recurrences of a turn, with latencies that were measured (insn/recurrence.h finds the longest).
+ */
 #include "report/in_core/core_chain.h"
 
 #include "insn/recurrence.h"
@@ -76,6 +77,56 @@ static bool is_still(const struct way *way, const struct memory_place *place)
 	       (place->index == NO_REGISTER || !way->written[place->index]);
 }
 
+#define MOST_TURNS 8 /* back to a store */
+
+/* Sets which step's store the load of step `i` was seen to come behind: of those of that
+ * instruction the last but `since` before it, going round. */
+static void set_store(const struct reader *reader, struct way *way, size_t n, size_t i,
+		      const struct stored_load *seen)
+{
+	const struct flow_graph *graph = reader->code->graph;
+	unsigned since = seen->since, turns = 0;
+	size_t at = i;
+	while (turns <= MOST_TURNS) {
+		turns += at == 0;
+		at = at == 0 ? n - 1 : at - 1;
+		if (graph->nodes[way->nodes[at]].offset != seen->store_offset)
+			continue;
+		if (since-- == 0) {
+			way->steps[i].stored_by = (uint32_t)at + 1;
+			way->steps[i].stored_turns = turns;
+			return;
+		}
+	}
+}
+
+/* From the store that a load comes behind to what it loads; vectors: longer by as much as their
+ * loads are. */
+static double forward_cycles(const struct core_facts *facts, const struct way *way,
+			     const struct dataflow *flow, const struct stored_load *seen)
+{
+	const bool vector = flow->parts.load > ACCESS_GENERAL;
+	const double *forward =
+		is_still(way, &flow->memory) ? facts->forward_still : facts->forward;
+	const double more = vector ? fmax(0, facts->load[1] - facts->load[0]) : 0;
+	if (seen->blocks && facts->blocked > 0)
+		return facts->blocked + (isnan(more) ? 0 : more);
+	if ((seen->shifts || (flow->work.load_bytes > 0 && flow->work.load_bytes < 4)) && !vector &&
+	    facts->forward_part > 0)
+		return facts->forward_part;
+	return forward[vector];
+}
+
+/* From an address to what is loaded.  What did not repeat when it was measured is the least that is
+ * known of others. */
+static double load_cycles(const struct core_facts *facts, const struct dataflow *flow)
+{
+	const bool scaled = flow->memory.index != NO_REGISTER && flow->memory.scale > 1;
+	const double load = facts->load[flow->parts.load > ACCESS_GENERAL],
+		     more = fmax(0, facts->load_scaled - facts->load[0]);
+	return (isnan(load) ? LOAD_LATENCY : load) + (scaled && !isnan(more) ? more : 0);
+}
+
 static void set_steps(const struct reader *reader, struct way *way, size_t n)
 {
 	static const struct dataflow nothing = {
@@ -92,16 +143,19 @@ static void set_steps(const struct reader *reader, struct way *way, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct flow_node *node = &reader->code->graph->nodes[way->nodes[i]];
 		const struct dataflow *flow = &way->flows[i];
-		const bool vector = flow->parts.load > ACCESS_GENERAL;
-		/* what did not repeat when it was measured is the least that is known of others */
-		const double load = isnan(facts->load[vector]) ? LOAD_LATENCY : facts->load[vector];
-		const double *forward =
-			is_still(way, &flow->memory) ? facts->forward_still : facts->forward;
-		way->steps[i] = (struct recurrence_step){
-			.flow = flow,
-			.end = node->offset + node->length,
-			.load = ticks(load),
-			.forward = ticks(isnan(forward[vector]) ? load : forward[vector])};
+		const double load = load_cycles(facts, flow);
+		const uint32_t module = reader->code->profile->blocks[node->block].module;
+		const struct stored_load seen =
+			stored_load_at(flow->loads ? reader->code->stored : NULL, module,
+				       node->offset);
+		const double forward = forward_cycles(facts, way, flow, &seen);
+		way->steps[i] =
+			(struct recurrence_step){.flow = flow,
+						 .end = node->offset + node->length,
+						 .load = ticks(load),
+						 .forward = ticks(isnan(forward) ? load : forward)};
+		if (seen.store_module == module)
+			set_store(reader, way, n, i, &seen);
 		set_latencies(facts, flow, wide, way->steps[i].latency);
 	}
 }

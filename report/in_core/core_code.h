@@ -3,6 +3,7 @@
 
 #include "insn/insn_cache.h"
 #include "report/in_core/line_crossings.h"
+#include "report/in_core/stored_loads.h"
 #include "report/model/flow_graph.h"
 #include "report/model/model.h"
 
@@ -14,6 +15,7 @@ struct in_core_code {
 	const struct profile_function *row; /* its own in the profile */
 	const struct model_function *function;
 	const struct line_crossings *crossings; /* NULL: not known */
+	const struct stored_loads *stored;      /* NULL: not known */
 };
 
 /* What the instruction at a node of the graph reads, writes and computes; NULL: its bytes cannot be

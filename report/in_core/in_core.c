@@ -95,6 +95,16 @@ static double times_longer(const struct core_facts *facts, bool store, double cr
 	return 1 + crossing_share * ((measured >= 1 ? measured : 2) - 1);
 }
 
+/* Cycles more that a load takes because it comes behind stores that it must wait for. */
+static double behind_stores(const struct reader *reader, uint32_t module, uint64_t offset,
+			    bool vector)
+{
+	const struct core_facts *facts = reader->facts;
+	const struct stored_load load = stored_load_at(reader->code->stored, module, offset);
+	return (facts->blocked_each > 0 ? load.blocked * facts->blocked_each : 0) +
+	       (facts->alias[vector] > 0 ? load.aliased * facts->alias[vector] : 0);
+}
+
 static void add_memory(struct reader *reader, const struct flow_node *node,
 		       const struct dataflow *flow, double weight)
 {
@@ -107,6 +117,9 @@ static void add_memory(struct reader *reader, const struct flow_node *node,
 						  node->offset);
 	reader->sums.loads +=
 		each * access_cycles(facts, parts->load, false) * times_longer(facts, false, share);
+	if (parts->load)
+		reader->sums.loads += each * behind_stores(reader, block->module, node->offset,
+							   parts->load > ACCESS_GENERAL);
 	reader->sums.stores +=
 		each * access_cycles(facts, parts->store, true) * times_longer(facts, true, share);
 	reader->sums.accesses += each * ((parts->load != 0) + (parts->store != 0)) * (1 + share);
@@ -238,7 +251,8 @@ struct rf_error *in_core_of_loop(const struct core_facts *facts, const struct in
 	if (!reader.sums.forms)
 		return rf_error_no_memory();
 	add_loop(&reader, loop);
-	struct rf_error *error = core_chain(facts, code, loop, &out->lcd, &out->part[IN_CORE_CHAIN]);
+	struct rf_error *error =
+		core_chain(facts, code, loop, &out->lcd, &out->part[IN_CORE_CHAIN]);
 	if (!error)
 		conclude(&reader, out);
 	free(reader.sums.forms);

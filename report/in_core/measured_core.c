@@ -13,7 +13,8 @@ struct rf_error *measured_core_init(const struct profile *profile, struct measur
 	memset(measured, 0, sizeof(*measured));
 	return in_core_facts(profile, &measured->facts)
 		       ?: function_code_init(profile, &measured->code)
-		       ?: line_crossings_init(profile, &measured->crossings);
+		       ?: line_crossings_init(profile, &measured->crossings)
+		       ?: stored_loads_init(profile, &measured->stored);
 }
 
 void measured_core_deinit(struct measured_core *measured)
@@ -21,6 +22,7 @@ void measured_core_deinit(struct measured_core *measured)
 	core_facts_deinit(&measured->facts);
 	function_code_deinit(&measured->code);
 	line_crossings_deinit(&measured->crossings);
+	stored_loads_deinit(&measured->stored);
 }
 
 static bool is_innermost(const struct model_function *f, uint32_t loop)
@@ -70,9 +72,13 @@ struct rf_error *measured_core_of(const struct measured_core *measured,
 	struct insn_cache *insns = insn_cache_create();
 	error = insns ? function_code_graph(&measured->code, f->function, &graph, &seen)
 		      : rf_error_no_memory();
-	const struct in_core_code code = {profile, insns,
-					  &graph,  &profile->functions[f->function],
-					  &seen,   &measured->crossings};
+	const struct in_core_code code = {profile,
+					  insns,
+					  &graph,
+					  &profile->functions[f->function],
+					  &seen,
+					  &measured->crossings,
+					  &measured->stored};
 	if (!error && are_same(&seen, f))
 		error = fill(measured, &code, f, cores);
 	flow_graph_deinit(&graph);

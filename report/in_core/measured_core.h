@@ -10,6 +10,7 @@ struct measured_core {
 	struct core_facts facts;
 	struct function_code code;
 	struct line_crossings crossings;
+	struct stored_loads stored;
 };
 
 /* Fails only when memory is short; deinit in any case. */

@@ -111,8 +111,12 @@ struct rf_error *irregular_loads_init(struct irregular_loads *loads, const struc
 					   (double)row->lines[TRAFFIC_L2_WRITE_ALLOCATE]);
 		load->reads[2] += scale * ((double)row->lines[TRAFFIC_L3_READ] +
 					   (double)row->lines[TRAFFIC_L3_WRITE_ALLOCATE]);
-		load->reads[3] += scale * ((double)row->lines[TRAFFIC_MEM_READ] +
-					   (double)row->lines[TRAFFIC_MEM_WRITE_ALLOCATE]);
+		/* makers' last caches hash addresses, so that what only too few places in a set
+		 * have moved is there (docs/traffic.md) */
+		const double memory = (double)row->lines[TRAFFIC_MEM_READ] +
+				      (double)row->lines[TRAFFIC_MEM_WRITE_ALLOCATE];
+		load->reads[3] +=
+			scale * fmax(0, memory - (double)row->lines[TRAFFIC_MEM_CONFLICT]);
 	}
 	return error;
 }

@@ -8,8 +8,8 @@
 #include "report/account/account.h"
 #include "report/ecm/ecm_machine.h"
 #include "report/ecm/far_lines.h"
-#include "report/in_core/measured_core.h"
 #include "report/ecm/replays.h"
+#include "report/in_core/measured_core.h"
 #include "report/rows/ranking.h"
 
 #include <errno.h>

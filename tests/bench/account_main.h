@@ -7,7 +7,6 @@
 
 #define MOST_PAGES (32768 * (4096 + 64)) /* bytes, of loops named pages_… */
 
-
 static const struct {
 	const char *name;
 	void (*run)(size_t turns);

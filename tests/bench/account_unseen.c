@@ -119,7 +119,8 @@ OVER(filter_by_call, double, numbers, 1, x = filtered(x, y))
 			__asm__ volatile("" : : "r"(to) : "memory"); \
 		}                                                    \
 	}
-MAP(small_quotients, uint64_t, word_results, words, (x | UINT64_C(1) << 63) / (x >> 3 | UINT64_C(1) << 59))
+MAP(small_quotients, uint64_t, word_results, words,
+    (x | UINT64_C(1) << 63) / (x >> 3 | UINT64_C(1) << 59))
 MAP(large_quotients, uint64_t, word_results, words, (x | UINT64_C(1) << 63) / ((x & 7) | 8))
 MAP(signed_remainders, int64_t, word_results, words, (x >> 20) % ((x & 0xfffff) | 4096))
 MAP(remainders_32, uint32_t, half_results, half_words, x % ((x >> 16) | 1))
@@ -319,7 +320,8 @@ KERNEL(table_lookups)
 	for (size_t turn = 0; turn < turns; turn += 3) {
 		for (int k = 0; k < 3; k++) {
 			state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
-			const uint64_t *row = (const uint64_t *)(memory + ((state >> 32) * n >> 32) * LINE);
+			const uint64_t *row =
+				(const uint64_t *)(memory + ((state >> 32) * n >> 32) * LINE);
 			all += row[0] ^ row[7];
 		}
 	}
@@ -333,7 +335,8 @@ KERNEL(gathered)
 	uint64_t all = 0;
 	for (size_t turn = 0; turn < turns; turn += 1 << 16)
 		for (size_t i = 0; i < 1 << 16; i++)
-			all += *(uint64_t *)(memory + ((random_keys[i] ^ turn * 2654435761u) % n) * LINE);
+			all += *(uint64_t *)(memory +
+					     ((random_keys[i] ^ turn * 2654435761u) % n) * LINE);
 	word_sink = all;
 }
 

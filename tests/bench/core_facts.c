@@ -28,6 +28,12 @@ int main(void)
 	if (error)
 		return 1;
 	printf("%zu forms in %.2f s\n", facts.n_forms, (double)(clock_now_ns() - start) / 1e9);
+	printf("forward_part %.2f blocked %.2f each %.2f alias %.2f %.2f scaled %.2f\n",
+	       facts.forward_part, facts.blocked, facts.blocked_each, facts.alias[0],
+	       facts.alias[1], facts.load_scaled);
+	printf("windows: general %.0f flags %.0f vector %.0f loads %.0f stores %.0f\n",
+	       facts.windows[0], facts.windows[1], facts.windows[2], facts.windows[3],
+	       facts.windows[4]);
 	printf("taken %.2f load %.2f %.2f forward %.2f %.2f still %.2f %.2f address %.2f apart %d "
 	       "fuse %d\n",
 	       facts.taken, facts.load[0], facts.load[1], facts.forward[0], facts.forward[1],

@@ -112,6 +112,20 @@ static void take_sharing(struct record_reader *reader, const struct trace_operan
 		sharing_note(reader->simulation->sharing, &reader->chunk, &access);
 }
 
+/* Of a burst: what an operand's access tells of loads behind stores. */
+static void take_store(struct record_reader *reader, const struct trace_operand *operand,
+		       uint32_t who, uint64_t address, uint32_t bytes)
+{
+	const struct ordered_access access = {.operand = operand,
+					      .block = operand->block,
+					      .who = who,
+					      .offset = operand->offset,
+					      .address = address,
+					      .bytes = bytes,
+					      .stores = !(operand->access & OPERAND_LOAD)};
+	recent_stores_take(&reader->stores, reader->simulation->store_pairs, &access);
+}
+
 /* Of a burst: an operand's access to `bytes` from `address` on, wherever it is. */
 static void take_step(struct record_reader *reader, const struct trace_operand *operand,
 		      uint64_t address, uint32_t bytes)
@@ -122,6 +136,7 @@ static void take_step(struct record_reader *reader, const struct trace_operand *
 	strides_note(reader->simulation->strides, who, !(operand->access & OPERAND_LOAD),
 		     (uint32_t)reader->burst, address, bytes);
 	take_sharing(reader, operand, who, address, bytes);
+	take_store(reader, operand, who, address, bytes);
 	const uint64_t line = address / CACHE_LINE;
 	if (!reader->burst_cache.lines)
 		return;
@@ -408,6 +423,7 @@ static void take_record(struct record_reader *reader, const struct trace_record 
 
 static void begin_burst(struct record_reader *reader)
 {
+	recent_stores_clear(&reader->stores);
 	const uint64_t now = clock_now_ns();
 	reader->burst = ++reader->simulation->n_bursts;
 	reader->burst_weight = (double)(now - reader->burst_ns) + 1;
@@ -439,6 +455,8 @@ void record_reader_take(struct record_reader *reader, const struct trace_record 
 	for (; i < n && !is_end_of_chunk(&records[i]); i++)
 		take_record(reader, &records[i]);
 	reader->n_records += i;
+	if (is_burst)
+		recent_stores_end(&reader->stores, reader->simulation->store_pairs);
 }
 
 /* ---- records that will be taken ---- */

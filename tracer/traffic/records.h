@@ -1,6 +1,7 @@
 /* From the records of one thread to accesses of the simulation. */
 #pragma once
 
+#include "tracer/stores/recent_stores.h"
 #include "tracer/traffic/allocation_records.h"
 #include "tracer/traffic/group_lines.h"
 #include "tracer/traffic/simulation.h"
@@ -22,6 +23,7 @@ struct record_reader {
 	struct access_filter filter;
 	struct tlb *tlb; /* NULL: none is simulated */
 	struct burst_cache burst_cache;
+	struct recent_stores stores;     /* of the burst at hand */
 	struct thread_accounts accounts; /* those at hand */
 	uint32_t row; /* whose: its own row, or the number of a share (profile_kernels.h) */
 	struct row_accounts {

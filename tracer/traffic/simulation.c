@@ -279,6 +279,7 @@ struct rf_error *simulation_init(struct simulation *simulation, const struct geo
 		hierarchy_tell_open(simulation->hierarchy);
 	simulation->accounts = accounts_create(first, kept);
 	simulation->strides = make_strides(simulation);
+	simulation->store_pairs = store_pairs_create();
 	simulation->concentration = concentration_create();
 	simulation->sharing = sharing_create(simulation_place, simulation);
 	const struct cache_level *last = &geometry->levels[geometry->n_levels - 1];
@@ -294,8 +295,9 @@ struct rf_error *simulation_init(struct simulation *simulation, const struct geo
 	const bool complete = (!options->other || simulation->other) &&
 			      (!in_windows || simulation->first_touches) && simulation->hierarchy &&
 			      simulation->accounts && simulation->strides &&
-			      simulation->concentration && simulation->sharing &&
-			      simulation->conflicts && simulation->working_set;
+			      simulation->store_pairs && simulation->concentration &&
+			      simulation->sharing && simulation->conflicts &&
+			      simulation->working_set;
 	return complete ? NULL : rf_error_no_memory();
 }
 
@@ -313,6 +315,7 @@ void simulation_deinit(struct simulation *simulation)
 	other_caches_destroy(simulation->other);
 	accounts_destroy(simulation->accounts);
 	strides_destroy(simulation->strides);
+	store_pairs_destroy(simulation->store_pairs);
 	concentration_destroy(simulation->concentration);
 	first_touches_destroy(simulation->first_touches);
 	conflicts_destroy(simulation->conflicts);

@@ -16,6 +16,7 @@
 #include "tracer/objects/allocator_calls.h"
 #include "tracer/objects/object_world.h"
 #include "tracer/objects/objects.h"
+#include "tracer/stores/store_pairs.h"
 #include "tracer/traffic/access_filter.h"
 #include "tracer/traffic/accounts.h"
 #include "tracer/traffic/class_stages.h"
@@ -67,6 +68,7 @@ struct simulation {
 	struct other_caches *other; /* what moves there is counted, too; or NULL */
 	struct accounts *accounts;
 	struct strides *strides;
+	struct store_pairs *store_pairs;
 	struct concentration *concentration;
 	uint64_t n_bursts; /* of all threads */
 	/* Where code is checked in windows of time; else NULL. */

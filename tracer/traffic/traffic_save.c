@@ -338,6 +338,7 @@ static struct rf_error *save_with(struct save *save)
 				 simulation->concentration, save->executions, save->profile)
 		       ?: save_objects_and_sharing(save)
 		       ?: strides_save(simulation->strides, save->profile, instruction, save)
+		       ?: store_pairs_save(simulation->store_pairs, save->profile, instruction, save)
 		       ?: save_walks(save)
 		       ?: save_working_sets(save) ?: save_other(save);
 }

@@ -80,6 +80,35 @@ Test(recurrence, of_loops_of_known_length)
 	}
 }
 
+/* xor rax,[rsi]; mov [rdi],rax; dec rcx; jnz: the places do not tell that the one is the other */
+Test(recurrence, through_a_store_that_loads_were_seen_behind)
+{
+	static const char code[] = "\x48\x33\x06\x48\x89\x07\x48\xff\xc9\x75\xf5",
+			  fresh[] = "\x48\x8b\x06\x48\x89\x07\x48\xff\xc9\x75\xf5";
+	struct dataflow flows[4];
+	struct recurrence_step steps[4];
+	struct recurrence found;
+	cr_assert_eq(steps_of(code, 11, flows, steps), 4);
+	cr_assert_null(recurrence_find(steps, 4, &found));
+	cr_expect(found.cycles == 1 && found.turns == 1, "xor alone");
+	for (uint32_t turns = 1; turns < 8; turns++) {
+		cr_assert_eq(steps_of(fresh, 11, flows, steps), 4);
+		steps[0].stored_by = 2;
+		steps[0].stored_turns = turns;
+		steps[0].forward = 20;
+		cr_assert_null(recurrence_find(steps, 4, &found));
+		cr_expect(found.cycles == 20 && found.turns == turns && found.memory,
+			  "%u turns: %llu in %u", turns, (unsigned long long)found.cycles,
+			  found.turns);
+	}
+	cr_assert_eq(steps_of(fresh, 11, flows, steps), 4);
+	steps[0].stored_by = 2;
+	steps[0].stored_turns = 8;
+	steps[0].forward = 20;
+	cr_assert_null(recurrence_find(steps, 4, &found));
+	cr_expect(found.cycles == 1 && !found.memory, "too far back");
+}
+
 Test(recurrence, of_nothing)
 {
 	struct recurrence found;

@@ -20,7 +20,9 @@
 #include <unistd.h>
 
 /* What version 12 has more than 11, 11 in the tables of 10, and 10 in those of earlier ones. */
+#define WITHOUT_VERSION_13 "DROP TABLE store_loads; "
 #define WITHOUT_VERSION_12                                                                      \
+	WITHOUT_VERSION_13                                                                      \
 	"DROP TABLE other_traffic; DROP TABLE page_walks; ALTER TABLE kernel_sums DROP COLUMN " \
 	"by_call; "
 #define WITHOUT_VERSION_11 \
@@ -502,12 +504,12 @@ Test(profile, missing_and_foreign_files_are_said)
 Test(profile, a_newer_schema_says_which_and_what_to_do)
 {
 	save_sample();
-	run_sql("PRAGMA user_version = 13");
+	run_sql("PRAGMA user_version = 14");
 	struct rf_error *error = load_error();
 	cr_assert_not_null(error);
 	cr_expect_str_eq(error->hint, "update rfprof");
 	assert_error(error, RF_EFORMAT,
-		     "schema version 13, newer than the 12 that this rfprof reads");
+		     "schema version 14, newer than the 13 that this rfprof reads");
 	run_sql("PRAGMA user_version = 1");
 	assert_error(load_error(), RF_EFORMAT,
 		     "schema version 1, older than the 2 that this rfprof reads");
@@ -609,6 +611,29 @@ Test(profile, a_schema_without_other_traffic_is_read)
 	run_sql(WITHOUT_VERSION_12 "PRAGMA user_version = 11");
 	assert_ok(profile_load(file, &loaded));
 	cr_expect_eq(loaded->n_other_traffic, 0);
+	cr_expect_eq(loaded->n_traffic, saved->n_traffic);
+	profile_destroy(loaded);
+	profile_destroy(saved);
+}
+
+/* Version 12 had no loads behind stores. */
+Test(profile, a_schema_without_store_loads_is_read)
+{
+	struct profile *saved = sample_profile(), *loaded = NULL;
+	const struct profile_store_load row = {0, 0x10, 0, 0x20, 1000, 1, 2, 3, 4, 5};
+	cr_assert(rf_array_push(saved->store_loads, saved->n_store_loads, saved->cap_store_loads,
+				row));
+	assert_ok(profile_save(saved, file));
+	assert_ok(profile_load(file, &loaded));
+	cr_assert_eq(loaded->n_store_loads, 1);
+	const struct profile_store_load *read = loaded->store_loads;
+	cr_expect(read->offset == 0x10 && read->store_offset == 0x20 && read->looked == 1000);
+	cr_expect(read->forwarded == 1 && read->shifted == 2 && read->blocked == 3 &&
+		  read->aliased == 4 && read->since == 5);
+	profile_destroy(loaded);
+	run_sql(WITHOUT_VERSION_13 "PRAGMA user_version = 12");
+	assert_ok(profile_load(file, &loaded));
+	cr_expect_eq(loaded->n_store_loads, 0);
 	cr_expect_eq(loaded->n_traffic, saved->n_traffic);
 	profile_destroy(loaded);
 	profile_destroy(saved);

@@ -46,6 +46,12 @@ Test(core_facts, are_the_same_after_they_were_json)
 				   .load = {5, 6},
 				   .forward = {4, NAN},
 				   .forward_still = {0, 5.5},
+				   .load_scaled = 5.25,
+				   .forward_part = 7,
+				   .blocked = 19,
+				   .blocked_each = 18,
+				   .alias = {0.25, NAN},
+				   .windows = {200, NAN, 150, 134, 64},
 				   .crossing = {2, 3.5},
 				   .dividers_apart = true,
 				   .steps_fuse = true},
@@ -60,6 +66,12 @@ Test(core_facts, are_the_same_after_they_were_json)
 	cr_expect(read.mispredicted[0] == 17.5 && read.mispredicted[1] == 30);
 	cr_expect(isnan(read.forward[1]));
 	cr_expect_eq(read.forward_still[1], 5.5);
+	cr_expect_eq(read.load_scaled, 5.25);
+	cr_expect_eq(read.forward_part, 7);
+	cr_expect(read.blocked == 19 && read.blocked_each == 18);
+	cr_expect(read.alias[0] == 0.25 && isnan(read.alias[1]));
+	cr_expect(read.windows[WINDOW_GENERAL] == 200 && isnan(read.windows[WINDOW_FLAGS]));
+	cr_expect_eq(read.windows[WINDOW_STORES], 64);
 	cr_expect(read.crossing[0] == 2 && read.crossing[1] == 3.5);
 	cr_expect(read.dividers_apart && read.steps_fuse && !read.compares_fuse);
 	for (size_t i = 0; i < 2; i++) {

@@ -1,0 +1,79 @@
+/* Two lines are flushed and loaded, with instructions between the loads that wait for neither. */
+#include "machine/core/window_size.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST 640 /* instructions: more than any core has under way */
+#define TURNS 20
+#define LOOKS 9
+#define FIRST_LINE 1024 /* from r14 on */
+#define SECOND_LINE 3072
+
+/* None of them waits for another one. */
+static const struct filler {
+	enum core_window window;
+	const char *bytes;
+	size_t size;
+} fillers[] = {
+	{WINDOW_GENERAL, "\x49\x8d\x7d\x01", 4},            /* lea rdi, [r13 + 1] */
+	{WINDOW_FLAGS, "\x4d\x39\xe5", 3},                  /* cmp r13, r12 */
+	{WINDOW_VECTOR, "\x66\x41\x0f\x70\xc5\x00", 6},     /* pshufd xmm0, xmm13, 0 */
+	{WINDOW_LOADS, "\x49\x8b\x7e\x40", 4},              /* mov rdi, [r14 + 64] */
+	{WINDOW_STORES, "\x4d\x89\xae\x80\x00\x00\x00", 7}, /* mov [r14 + 128], r13 */
+};
+#define N_FILLERS (sizeof(fillers) / sizeof(*fillers))
+
+static void add_line(struct code *code, const char *bytes, size_t size, int32_t at)
+{
+	code_add_bytes(code, bytes, size);
+	code_add_bytes(code, &at, sizeof(at));
+}
+
+static void add_lfence(struct code *code)
+{
+	code_add_bytes(code, "\x0f\xae\xe8", 3);
+}
+
+/* Ticks of a turn with `n` of the fillers; `apart`: the second load waits for the first. */
+static double ticks_with(struct form_measure *measure, const struct filler *filler, int n,
+			 bool apart)
+{
+	struct code *code = timed_code_body(measure->timed);
+	add_line(code, "\x41\x0f\xae\xbe", 4, FIRST_LINE);  /* clflush [r14 + ...] */
+	add_line(code, "\x41\x0f\xae\xbe", 4, SECOND_LINE); /* the same */
+	code_add_bytes(code, "\x0f\xae\xf0", 3);            /* mfence */
+	add_lfence(code);
+	add_line(code, "\x49\x8b\x9e", 3, FIRST_LINE); /* mov rbx, [r14 + ...] */
+	for (int i = 0; i < n; i++)
+		code_add_bytes(code, filler->bytes, filler->size);
+	if (apart)
+		add_lfence(code);
+	add_line(code, "\x49\x8b\xb6", 3, SECOND_LINE); /* mov rsi, [r14 + ...] */
+	add_lfence(code);
+	return timed_code_least_ticks(measure->timed, TURNS, LOOKS) / TURNS;
+}
+
+/* The most fillers with which both loads wait at once; NAN: it cannot be told. */
+static double window_of(struct form_measure *measure, const struct filler *filler)
+{
+	const double together = ticks_with(measure, filler, 1, false),
+		     apart = ticks_with(measure, filler, 1, true);
+	int least = 1, most = MOST;
+	if (!(apart > 1.3 * together))
+		return NAN;
+	while (most - least > 1) {
+		const int n = (least + most) / 2;
+		if (ticks_with(measure, filler, n, false) < (together + apart) / 2)
+			least = n;
+		else
+			most = n;
+	}
+	return least;
+}
+
+void window_size_measure(struct form_measure *measure, struct core_facts *facts)
+{
+	for (size_t i = 0; i < N_FILLERS; i++)
+		facts->windows[fillers[i].window] = window_of(measure, &fillers[i]);
+}

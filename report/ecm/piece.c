@@ -87,7 +87,10 @@ static struct lines lines_of(const struct ecm_piece *piece)
 static double at_once(const struct ecm_context *context, const struct ecm_piece *piece, double n,
 		      double in_program)
 {
-	return ecm_under_way(context->profile, context->f,
+	const bool known = piece->loop != PROFILE_NONE && context->cores[piece->loop].t_ol >= 0;
+	const double buffer = ecm_reorder_buffer(context->profile);
+	return ecm_under_way(context->f,
+			     known ? fmin(buffer, context->cores[piece->loop].under_way) : buffer,
 			     piece->instructions > 0 ? n / piece->instructions : 0, in_program,
 			     piece->run_through);
 }
@@ -220,6 +223,9 @@ static void add_branches(const struct ecm_context *context, const struct ecm_pie
 	if (context->lacks & ECM_LACKS_BRANCHES)
 		return;
 	account->mispredicted = context->mispredicted[at];
+	if (piece->loop != PROFILE_NONE && context->cores[piece->loop].t_ol >= 0)
+		account->mispredicted.seconds += context->cores[piece->loop].branch_waits *
+						 piece->turns * 1e-9 / context->machine->clock_ghz;
 	account->account_s[ACCOUNT_BRANCHES] = account->mispredicted.seconds;
 	account->predicted_s += account->account_s[ACCOUNT_BRANCHES];
 }

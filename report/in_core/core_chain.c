@@ -3,13 +3,13 @@
 #include "report/in_core/core_chain.h"
 
 #include "insn/recurrence.h"
+#include "report/in_core/core_latency.h"
 #include "report/in_core/under_way.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_WAY 4096 /* instructions of a turn whose chain is looked for */
-#define TICKS 100    /* of a recurrence, in a cycle */
 
 struct reader {
 	const struct core_facts *facts;
@@ -17,51 +17,6 @@ struct reader {
 };
 
 /* ---- a turn ---- */
-
-/* From an operand of an addition to its result: what stands for a form that nobody has measured. */
-static double addition_cycles(const struct core_facts *facts, bool vector)
-{
-	static const char *const names[] = {"vaddpd xmm, xmm, xmm", "addpd xmm, xmm"};
-	for (int i = 0; i < 2 && vector; i++) {
-		struct insn_form form = {0};
-		form_find(names[i], &form);
-		const struct form_fact *fact = core_facts_find(facts, form);
-		if (fact && form_fact_latency(fact) > 0)
-			return form_fact_latency(fact);
-	}
-	return vector ? 4 : 1;
-}
-
-static uint32_t ticks(double cycles)
-{
-	return cycles > 0 && cycles < 1e5 ? (uint32_t)lrint(cycles * TICKS) : 0;
-}
-
-static bool is_wide(const struct insn_form *form)
-{
-	bool wide = false;
-	for (int i = 0; i < FORM_OPERANDS; i++)
-		wide |= form->operands[i] == KIND_ZMM;
-	return form->mnemonic && wide;
-}
-
-/* `beside_wide`: of a turn in which something computes with 512 bits. */
-static void set_latencies(const struct core_facts *facts, const struct dataflow *flow,
-			  bool beside_wide, uint32_t latency[FORM_OPERANDS + 1])
-{
-	const struct form_fact *fact = core_facts_find(facts, flow->parts.form);
-	const bool vector = flow->n_writes && flow->writes[0] >= REGISTER_VECTOR &&
-			    flow->writes[0] < REGISTER_FLAGS;
-	const double most = fact ? form_fact_latency(fact) : NAN;
-	const double otherwise = !flow->parts.form.mnemonic ? 0
-				 : !isnan(most)
-					 ? most
-					 : fmax(flow->latency, addition_cycles(facts, vector));
-	const double more = fact && beside_wide && fact->beside_wide > 0 ? fact->beside_wide : 0;
-	for (int i = 0; i <= FORM_OPERANDS; i++)
-		latency[i] = ticks(
-			(fact && !isnan(fact->latency[i]) ? fact->latency[i] : otherwise) + more);
-}
 
 struct way {
 	uint32_t nodes[MAX_WAY];
@@ -117,16 +72,6 @@ static double forward_cycles(const struct core_facts *facts, const struct way *w
 	return forward[vector];
 }
 
-/* From an address to what is loaded.  What did not repeat when it was measured is the least that is
- * known of others. */
-static double load_cycles(const struct core_facts *facts, const struct dataflow *flow)
-{
-	const bool scaled = flow->memory.index != NO_REGISTER && flow->memory.scale > 1;
-	const double load = facts->load[flow->parts.load > ACCESS_GENERAL],
-		     more = fmax(0, facts->load_scaled - facts->load[0]);
-	return (isnan(load) ? LOAD_LATENCY : load) + (scaled && !isnan(more) ? more : 0);
-}
-
 static void set_steps(const struct reader *reader, struct way *way, size_t n)
 {
 	static const struct dataflow nothing = {
@@ -136,27 +81,27 @@ static void set_steps(const struct reader *reader, struct way *way, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct dataflow *flow = core_dataflow_at(reader->code, way->nodes[i]);
 		way->flows[i] = flow ? *flow : nothing;
-		wide |= is_wide(&way->flows[i].parts.form);
+		wide |= core_is_wide(&way->flows[i].parts.form);
 		for (unsigned w = 0; w < way->flows[i].n_writes; w++)
 			way->written[way->flows[i].writes[w]] = true;
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct flow_node *node = &reader->code->graph->nodes[way->nodes[i]];
 		const struct dataflow *flow = &way->flows[i];
-		const double load = load_cycles(facts, flow);
+		const double load = core_load_cycles(facts, flow);
 		const uint32_t module = reader->code->profile->blocks[node->block].module;
 		const struct stored_load seen =
 			stored_load_at(flow->loads ? reader->code->stored : NULL, module,
 				       node->offset);
 		const double forward = forward_cycles(facts, way, flow, &seen);
-		way->steps[i] =
-			(struct recurrence_step){.flow = flow,
-						 .end = node->offset + node->length,
-						 .load = ticks(load),
-						 .forward = ticks(isnan(forward) ? load : forward)};
+		way->steps[i] = (struct recurrence_step){.flow = flow,
+							 .end = node->offset + node->length,
+							 .load = core_ticks(load),
+							 .forward = core_ticks(
+								 isnan(forward) ? load : forward)};
 		if (seen.store_module == module)
 			set_store(reader, way, n, i, &seen);
-		set_latencies(facts, flow, wide, way->steps[i].latency);
+		core_latencies(facts, flow, wide, way->steps[i].latency);
 	}
 }
 
@@ -177,7 +122,7 @@ static void add_apart(const struct core_facts *facts, struct way *way, size_t n)
 		for (unsigned r = 0; r < flow->n_reads && fact && i >= n; r++)
 			if (way->made_by[flow->reads[r]] != flow->kind &&
 			    way->made_by[flow->reads[r]] != STEP_LOAD)
-				step->latency[flow->read_as[r]] += ticks(fact->apart);
+				step->latency[flow->read_as[r]] += core_ticks(fact->apart);
 		note_makers(way, flow);
 	}
 }
@@ -192,7 +137,7 @@ static struct rf_error *chain_of_nodes(const struct reader *reader, struct way *
 	set_steps(reader, way, n);
 	add_apart(reader->facts, way, n);
 	struct rf_error *error = recurrence_find(way->steps, n, &chain);
-	*cycles = !error && chain.turns ? (double)chain.cycles / chain.turns / TICKS : 0;
+	*cycles = !error && chain.turns ? (double)chain.cycles / chain.turns / CORE_TICKS : 0;
 	return error;
 }
 

@@ -4,6 +4,7 @@
 
 #include "insn/decoder.h"
 #include "machine/data/core_json.h"
+#include "report/in_core/branch_waits.h"
 #include "report/in_core/core_chain.h"
 
 #include <stdlib.h>
@@ -16,6 +17,7 @@ struct sums {
 	double units[CORE_PROBES];
 	double *forms; /* per form of the facts: one behind the other of its kind */
 	double instructions, unknown;
+	double windows[CORE_WINDOWS]; /* instructions that need each of these */
 };
 
 struct reader {
@@ -187,6 +189,31 @@ static int64_t times_taken(const struct in_core_code *code, uint32_t index)
 	return least < most ? least + (most - least) / 2 : most;
 }
 
+static void add_windows(struct reader *reader, const struct dataflow *flow, double weight)
+{
+	bool needs[CORE_WINDOWS] = {[WINDOW_LOADS] = flow->parts.load != ACCESS_NONE,
+				    [WINDOW_STORES] = flow->parts.store != ACCESS_NONE};
+	for (unsigned w = 0; w < flow->n_writes; w++) {
+		needs[WINDOW_GENERAL] |= flow->writes[w] < REGISTER_VECTOR;
+		needs[WINDOW_FLAGS] |= flow->writes[w] == REGISTER_FLAGS;
+		needs[WINDOW_VECTOR] |=
+			flow->writes[w] >= REGISTER_VECTOR && flow->writes[w] < REGISTER_MASK;
+	}
+	for (int i = 0; i < CORE_WINDOWS; i++)
+		reader->sums.windows[i] += needs[i] ? weight : 0;
+}
+
+static double under_way(const struct reader *reader)
+{
+	double fewest = INFINITY;
+	for (int i = 0; i < CORE_WINDOWS; i++)
+		if (reader->facts->windows[i] > 0 && reader->sums.windows[i] > 0)
+			fewest =
+				fmin(fewest, reader->facts->windows[i] * reader->sums.instructions /
+						     reader->sums.windows[i]);
+	return fewest;
+}
+
 static void add_loop(struct reader *reader, uint32_t loop)
 {
 	const struct in_core_code *code = reader->code;
@@ -207,6 +234,7 @@ static void add_loop(struct reader *reader, uint32_t loop)
 			continue;
 		}
 		add_memory(reader, node, flow, weight);
+		add_windows(reader, flow, weight);
 		if (!is_fused(reader, i, flow))
 			add_form(reader, flow, weight, slot);
 	}
@@ -237,6 +265,7 @@ static void conclude(const struct reader *reader, struct in_core *out)
 	for (int i = 0; i < IN_CORE_PARTS; i++)
 		out->t_ol = fmax(out->t_ol, out->part[i]);
 	out->t_nol = fmax(fmax(sums->loads, sums->stores), facts->address * sums->accesses);
+	out->under_way = under_way(reader);
 	out->unknown = sums->instructions > 0 ? sums->unknown / sums->instructions : 1;
 }
 
@@ -253,6 +282,8 @@ struct rf_error *in_core_of_loop(const struct core_facts *facts, const struct in
 	add_loop(&reader, loop);
 	struct rf_error *error =
 		core_chain(facts, code, loop, &out->lcd, &out->part[IN_CORE_CHAIN]);
+	if (!error)
+		error = branch_waits(facts, code, loop, &out->branch_waits);
 	if (!error)
 		conclude(&reader, out);
 	free(reader.sums.forms);

@@ -26,6 +26,12 @@ struct in_core {
 	double t_nol;
 	/* part[IN_CORE_CHAIN] before that correction. */
 	double lcd;
+	/* By which mispredicted branches take longer than the one that was measured, for what
+	 * decides them is known later (branch_waits.h). */
+	double branch_waits;
+	/* Instructions of the loop that are under way at most: as many as there are registers, and
+	 * places for loads and stores, for; INFINITY: not known. */
+	double under_way;
 	/* Share of the executed instructions, 0 to 1, of forms that nobody has measured or tabled:
 	 * they count as one slot of issue and the latency of an addition. */
 	double unknown;

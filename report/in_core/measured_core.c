@@ -1,12 +1,16 @@
 /* Looks at the code of one function at a time. */
 #include "report/in_core/measured_core.h"
 
+#include "report/in_core/in_core_source.h"
 #include "report/model/model_loops.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_UNKNOWN 0.1 /* of the instructions: with more, what is known tells too little */
+/* Of the instructions: with more, what is known of the others is a lower bound, as is what is told
+ * of code of which nothing was measured. */
+#define MOST_UNKNOWN 0.1
 
 struct rf_error *measured_core_init(const struct profile *profile, struct measured_core *measured)
 {
@@ -42,17 +46,31 @@ static bool are_same(const struct model_function *seen, const struct model_funct
 	return same;
 }
 
+/* The larger of two lower bounds, part by part. */
+static void take_larger(struct in_core *core, const struct in_core *bound)
+{
+	for (int i = 0; i < IN_CORE_PARTS; i++)
+		core->part[i] = fmax(core->part[i], bound->part[i]);
+	core->t_ol = fmax(core->t_ol, bound->t_ol);
+	core->t_nol = fmax(core->t_nol, bound->t_nol);
+	core->lcd = fmax(core->lcd, bound->lcd);
+}
+
 static struct rf_error *fill(const struct measured_core *measured, const struct in_core_code *code,
 			     const struct model_function *f, struct in_core *cores)
 {
 	struct rf_error *error = NULL;
 	for (uint32_t i = 0; i < f->n_loops && !error; i++) {
-		struct in_core core;
+		struct in_core core, bound;
 		if (!is_innermost(f, i) || f->loops[i].turns <= 0)
 			continue;
 		error = in_core_of_loop(&measured->facts, code, i, &core);
-		if (!error && core.unknown <= MOST_UNKNOWN)
-			cores[i] = core;
+		if (error)
+			break;
+		if (core.unknown > MOST_UNKNOWN &&
+		    ecm_in_core(measured->code.profile, f, i, &bound))
+			take_larger(&core, &bound);
+		cores[i] = core;
 	}
 	return error;
 }

@@ -17,7 +17,9 @@ struct measured_core {
 struct rf_error *measured_core_init(const struct profile *profile, struct measured_core *measured);
 void measured_core_deinit(struct measured_core *measured);
 
-/* Fills cores[i] for each innermost loop i of `f` (f->n_loops of them) of which nearly all is
- * known; all others get t_ol < 0.  From any thread.  Fails only when memory is short. */
+/* Fills cores[i] for each innermost loop i of `f` (f->n_loops of them); where more than a tenth of
+ * its instructions are of forms that nobody has measured, with what code of unknown forms takes at
+ * least (in_core_source.h) as far as that is longer.  All others get t_ol < 0.  From any thread.
+ * Fails only when memory is short. */
 struct rf_error *measured_core_of(const struct measured_core *measured,
 				  const struct model_function *f, struct in_core *cores);

@@ -14,11 +14,11 @@ double ecm_reorder_buffer(const struct profile *profile)
 	return profile_number_fact(profile, "reorder_buffer", REORDER_BUFFER);
 }
 
-double ecm_under_way(const struct profile *profile, const struct model_function *function,
-		     double own, double all, double run_through)
+double ecm_under_way(const struct model_function *function, double buffer, double own, double all,
+		     double run_through)
 {
 	const struct model_traffic *traffic = function->traffic;
-	const double buffer = ecm_reorder_buffer(profile), share = fmin(1, run_through / buffer),
+	const double share = fmin(1, run_through / buffer),
 		     around = traffic && traffic->program_instructions > 0
 				      ? all / traffic->program_instructions
 				      : 0;

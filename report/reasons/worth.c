@@ -70,7 +70,7 @@ static double at_once(const struct account *account, const double lines[MODEL_LE
 	double all = 0;
 	for (int level = 1; level < MODEL_LEVELS; level++)
 		all += lines[level];
-	return ecm_under_way(account->profile, account->f,
+	return ecm_under_way(account->f, ecm_reorder_buffer(account->profile),
 			     instructions > 0 ? all / instructions : 0,
 			     account->f->traffic->program_lines,
 			     returns > 0 ? instructions / returns : instructions);

@@ -249,7 +249,7 @@ static void run_tree_search(size_t turns)
 	word_sink = tree_search(turns);
 }
 
-/* Without branches: the next look waits for the last. */
+/* As gcc has it without branches: the next look waits for the last.  clang tosses. */
 KERNEL(lower_bound_search)
 {
 	const uint64_t *sorted = (const uint64_t *)memory;
@@ -258,7 +258,7 @@ KERNEL(lower_bound_search)
 	size_t at = 0;
 	for (size_t turn = 0; turn < turns;) {
 		state = state * UINT64_C(6364136223846793005) + 1442695040888963407 + at;
-		const uint64_t key = (state >> 11) % n * 16;
+		const uint64_t key = ((state >> 32) * n >> 32) * 16;
 		at = 0;
 		for (size_t half = n / 2; half; half /= 2, turn++)
 			at += (sorted[at + half - 1] < key) * half;

@@ -522,12 +522,14 @@ Test(loop_account, as_many_wait_as_lie_within_a_reorder_buffer)
 	struct model_traffic traffic = {.program_instructions = 1e6};
 	struct model_function f = {.traffic = &traffic};
 	profile_set_fact(p, "reorder_buffer", "400");
-	expect_near(ecm_under_way(p, &f, 0.1, 1e4, 1000), 40, "its own");
-	expect_near(ecm_under_way(p, &f, 0.1, 1e4, 400), 40, "its own, just");
-	expect_near(ecm_under_way(p, &f, 0.1, 1e4, 100), 13, "a quarter its own");
-	expect_near(ecm_under_way(p, &f, 0.1, 1e4, 0), 4, "the program's");
-	expect_near(ecm_under_way(p, &f, 0.001, 1e4, 1000), 1, "at least the one at hand");
+	const double buffer = ecm_reorder_buffer(p);
+	expect_near(ecm_under_way(&f, 200, 0.1, 1e4, 1000), 20, "of what is short");
+	expect_near(ecm_under_way(&f, buffer, 0.1, 1e4, 1000), 40, "its own");
+	expect_near(ecm_under_way(&f, buffer, 0.1, 1e4, 400), 40, "its own, just");
+	expect_near(ecm_under_way(&f, buffer, 0.1, 1e4, 100), 13, "a quarter its own");
+	expect_near(ecm_under_way(&f, buffer, 0.1, 1e4, 0), 4, "the program's");
+	expect_near(ecm_under_way(&f, buffer, 0.001, 1e4, 1000), 1, "at least the one at hand");
 	f.traffic = NULL;
-	expect_near(ecm_under_way(p, &f, 0.1, 1e4, 100), 10, "nothing known of others");
+	expect_near(ecm_under_way(&f, buffer, 0.1, 1e4, 100), 10, "nothing known of others");
 	profile_destroy(p);
 }

@@ -50,6 +50,8 @@ static struct core_facts made_up(void)
 	return facts;
 }
 
+static const struct profile_branch *their_branches; /* two of them; or NULL */
+
 /* Bytes that are a block, which is executed so often. */
 struct part {
 	uint32_t from, to;
@@ -90,6 +92,9 @@ static struct in_core in_core_of_last(const struct core_facts *facts, const char
 	if (stored)
 		cr_assert(rf_array_push(profile->store_loads, profile->n_store_loads,
 					profile->cap_store_loads, *stored));
+	for (size_t i = 0; i < 2 && their_branches; i++)
+		cr_assert(rf_array_push(profile->branches, profile->n_branches,
+					profile->cap_branches, their_branches[i]));
 	assert_ok(line_crossings_init(profile, &crossings));
 	assert_ok(stored_loads_init(profile, &loads));
 	const struct in_core_code code = {profile,   insns,      &graph, &row,
@@ -118,6 +123,29 @@ static struct in_core in_core_of(const struct core_facts *facts, const char *byt
 {
 	const struct part all = {0, size, TURNS};
 	return in_core_of_parts(facts, bytes, size, &all, 1, entries, NULL, NULL);
+}
+
+/* The same, with two branches: the first one leads to what stands behind it either way; behind the
+ * second one two bytes are executed in half of the turns. */
+static struct in_core in_core_with_branches(const struct core_facts *facts, const char *bytes,
+					    uint32_t size, const struct profile_branch branches[2])
+{
+	const uint32_t first = (uint32_t)branches[0].offset - 0x100 + 2,
+		       second = (uint32_t)branches[1].offset - 0x100 + 2;
+	const struct part parts[] = {{0, first, TURNS},
+				     {first, second, TURNS},
+				     {second, second + 2, TURNS / 2},
+				     {second + 2, size, TURNS}};
+	const size_t skipped = first == 2; /* there is but one */
+	const struct part whole = {0, second, TURNS};
+	struct part used[4] = {whole, parts[2], parts[3]};
+	if (!skipped)
+		memcpy(used, parts, sizeof(parts));
+	their_branches = branches;
+	const struct in_core found =
+		in_core_of_parts(facts, bytes, size, used, 4 - skipped, 1, NULL, NULL);
+	their_branches = NULL;
+	return found;
 }
 
 /* Assembled with gas 2.40; the comments are its disassembly. */
@@ -267,6 +295,57 @@ Test(in_core, a_byte_may_be_forwarded_later)
 	add_form(&facts, "movzx r32, r8", 0, 0.2, PROBE_INTEGER);
 	facts.forward_part = 7;
 	cr_expect_float_eq(in_core_of(&facts, code, 14, 1).lcd, 7, 1e-9);
+	core_facts_deinit(&facts);
+}
+
+/* 0 cmp [rdi+rax],cl; 3 jb 7; 5 inc edx; 7 inc rax; a dec rsi; d jnz 0: the index is there when it
+ * begins anew.  Behind a load that the address waits for, and behind another branch: */
+Test(in_core, mispredicted_branches_wait_for_their_addresses)
+{
+	static const struct {
+		const char *what, *code;
+		uint32_t size, branch, other;
+		double other_share, waits;
+	} rows[] = {
+		{"cmp [rdi+rax],cl; jb; inc edx; inc rax; dec rsi; jnz",
+		 "\x38\x0c\x07\x72\x02\xff\xc2\x48\xff\xc0\x48\xff\xce\x75\xf1", 15, 3, 0, 0,
+		 0.5 * 1},
+		{"mov rax,[rax]; cmp [rdi+rax],cl; jb; inc edx; dec rsi; jnz",
+		 "\x48\x8b\x00\x38\x0c\x07\x72\x02\xff\xc2\x48\xff\xce\x75\xf1", 15, 6, 0, 0,
+		 0.5 * 5},
+		{"mov rax,[rax]; test rbx,rbx; jz 8; cmp [rdi+rax],cl; jb; inc edx; dec rsi; jnz",
+		 "\x48\x8b\x00\x48\x85\xdb\x74\x00\x38\x0c\x07\x72\x02\xff\xc2\x48\xff\xce"
+		 "\x75\xec",
+		 20, 11, 6, 0.4, 0.5 * 3},
+	};
+	struct core_facts facts = made_up();
+	add_form(&facts, "cmp r8, r8", 1, 0.2, PROBE_INTEGER);
+	add_form(&facts, "inc r64", 1, 0.2, PROBE_INTEGER);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct profile_branch branches[2] = {
+			{.offset = 0x100 + rows[i].other,
+			 .executions = TURNS,
+			 .share = rows[i].other_share},
+			{.offset = 0x100 + rows[i].branch, .executions = TURNS, .share = 0.5}};
+		const struct in_core found =
+			in_core_with_branches(&facts, rows[i].code, rows[i].size, branches);
+		cr_expect_float_eq(found.branch_waits, rows[i].waits, 1e-6, "%s: %g", rows[i].what,
+				   found.branch_waits);
+	}
+	core_facts_deinit(&facts);
+}
+
+/* addsd xmm0,[rdi]; add rdi,8; dec rcx; jnz: two of four write general registers and flags. */
+Test(in_core, registers_limit_what_is_under_way)
+{
+	struct core_facts facts = made_up();
+	cr_expect(isinf(in_core_of(&facts, known[0].code, known[0].size, 1).under_way));
+	facts.windows[WINDOW_GENERAL] = 200;
+	cr_expect_float_eq(in_core_of(&facts, known[0].code, known[0].size, 1).under_way, 400,
+			   1e-6);
+	facts.windows[WINDOW_LOADS] = 50;
+	cr_expect_float_eq(in_core_of(&facts, known[0].code, known[0].size, 1).under_way, 200,
+			   1e-6);
 	core_facts_deinit(&facts);
 }
 

@@ -141,6 +141,24 @@ Test(model_irregular, chains_are_seen_in_the_code)
 	}
 }
 
+/* mov rax,[rax], a quarter of whose lines from memory are conflicts: makers' last caches hash. */
+Test(model_irregular, conflicts_of_the_last_cache_are_found_there)
+{
+	struct profile *p = profile_of(&chain_cases[0], 1, 1);
+	for (size_t i = 0; i < p->n_traffic; i++)
+		p->traffic[i].lines[TRAFFIC_MEM_CONFLICT] =
+			p->traffic[i].lines[TRAFFIC_MEM_READ] / 4;
+	const double conflicts =
+		(double)(p->traffic[0].lines[TRAFFIC_MEM_READ] / 4 * CACHE_CLASSES);
+	const double all = (double)(p->traffic[0].lines[TRAFFIC_MEM_READ] * CACHE_CLASSES);
+	struct model model = build(p);
+	const struct model_irregular *irregular = find(&model, "f")->traffic->irregular;
+	cr_expect_float_eq(irregular[3].lines, all - conflicts, 1, "%g", irregular[3].lines);
+	cr_expect_float_eq(irregular[2].lines, conflicts, 1, "%g", irregular[2].lines);
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
 /* Where loops are asked for, each has those of its own code. */
 Test(model_irregular, loops_have_their_own)
 {

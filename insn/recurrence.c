@@ -1,7 +1,8 @@
 /* The longest recurrence of a loop. */
 #include "insn/recurrence.h"
 
-#include <assert.h>
+#include "insn/longest_circle.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -488,80 +489,6 @@ static void find_ways(struct finder *finder)
 
 /* ---- the longest circle ---- */
 
-/* The longest walk of k ways that ends at each value, and where its last way began. */
-struct walk {
-	int64_t length; /* NO_WALK: there is none */
-	uint32_t from;
-};
-#define NO_WALK INT64_MIN
-
-struct circles {
-	const struct value *ways; /* as of the finder */
-	uint32_t n;
-	struct walk *walks; /* [k × n + value] */
-};
-
-/* A mean of so many turns; compared without rounding. */
-struct mean {
-	int64_t length, turns;
-};
-
-static bool is_less(struct mean a, struct mean b)
-{
-	return (__int128)a.length * b.turns < (__int128)b.length * a.turns;
-}
-
-static const struct value *way(const struct circles *circles, uint32_t from, uint32_t to)
-{
-	return &circles->ways[from * circles->n + to];
-}
-
-static void find_walks(struct circles *circles)
-{
-	const uint32_t n = circles->n;
-	for (uint32_t i = 0; i < n; i++)
-		circles->walks[i] = (struct walk){0, 0};
-	for (uint32_t k = 1; k <= n; k++)
-		for (uint32_t to = 0; to < n; to++) {
-			struct walk *longest = &circles->walks[k * n + to];
-			*longest = (struct walk){NO_WALK, 0};
-			for (uint32_t from = 0; from < n; from++) {
-				const struct walk *before = &circles->walks[(k - 1) * n + from];
-				if (!way(circles, from, to)->there || before->length == NO_WALK)
-					continue;
-				const int64_t length =
-					before->length + (int64_t)way(circles, from, to)->at;
-				if (length > longest->length)
-					*longest = (struct walk){length, from};
-			}
-		}
-}
-
-/* The end of the walk of n ways of which Karp's theorem says that it holds the longest circle, or
- * n.
- */
-static uint32_t find_end(const struct circles *circles)
-{
-	const uint32_t n = circles->n;
-	struct mean longest = {-1, 1};
-	uint32_t end = n;
-	for (uint32_t to = 0; to < n; to++) {
-		const int64_t length = circles->walks[n * n + to].length;
-		struct mean least = {INT64_MAX, 1};
-		for (uint32_t k = 0; k < n && length != NO_WALK; k++) {
-			const int64_t part = circles->walks[k * n + to].length;
-			const struct mean mean = {length - part, n - k};
-			if (part != NO_WALK && is_less(mean, least))
-				least = mean;
-		}
-		if (length != NO_WALK && is_less(longest, least)) {
-			longest = least;
-			end = to;
-		}
-	}
-	return end;
-}
-
 static void add_way(const struct value *value, struct recurrence *out)
 {
 	out->cycles += value->at;
@@ -572,40 +499,22 @@ static void add_way(const struct value *value, struct recurrence *out)
 		out->by_kind[k] += value->by_kind[k];
 }
 
-/* Goes back along the walk that ends at `at`, until it has been somewhere before: that is a circle,
- * and all circles on it are the longest. */
-static void take_circle(const struct circles *circles, uint32_t at, struct recurrence *out)
-{
-	const uint32_t n = circles->n;
-	uint32_t seen[MAX_VALUES], values[MAX_VALUES + 1];
-	uint32_t k = n;
-	memset(seen, 0xff, sizeof(seen));
-	while (seen[at] == UINT32_MAX) {
-		seen[at] = k;
-		values[k] = at;
-		at = circles->walks[k * n + at].from;
-		assert(k > 0);
-		k--;
-	}
-	for (uint32_t i = k + 1; i <= seen[at]; i++)
-		add_way(way(circles, i == k + 1 ? at : values[i - 1], values[i]), out);
-}
-
 static struct rf_error *find_circle(struct finder *finder, struct recurrence *out)
 {
 	const uint32_t n = finder->n_carried;
+	uint32_t circle[MAX_VALUES], n_circle = 0;
 	finder->ways = malloc((size_t)n * n * sizeof(*finder->ways));
-	struct circles circles = {finder->ways, n,
-				  malloc((size_t)(n + 1) * n * sizeof(*circles.walks))};
-	struct rf_error *error = finder->ways && circles.walks ? NULL : rf_error_no_memory();
+	int64_t *lengths = malloc((size_t)n * n * sizeof(*lengths));
+	struct rf_error *error = finder->ways && lengths ? NULL : rf_error_no_memory();
 	if (!error) {
 		find_ways(finder);
-		find_walks(&circles);
-		const uint32_t end = find_end(&circles);
-		if (end < n)
-			take_circle(&circles, end, out);
+		for (uint32_t i = 0; i < n * n; i++)
+			lengths[i] = finder->ways[i].there ? (int64_t)finder->ways[i].at : NO_WAY;
+		error = longest_circle(lengths, n, circle, &n_circle);
 	}
-	free(circles.walks);
+	for (uint32_t i = 0; i < n_circle; i++)
+		add_way(&finder->ways[circle[i] * n + circle[(i + 1) % n_circle]], out);
+	free(lengths);
 	free(finder->ways);
 	return error;
 }

@@ -1,5 +1,5 @@
-/* Other loops of the classes of account_loops.c (account_unseen.def): none of them was looked at
- * while the model was mended. */
+/* Other loops of the classes of account_loops.c (account_unseen.def), written before the model was
+ * mended by these. */
 #define LOOPS "account_unseen.def"
 #include "account_data.h"
 

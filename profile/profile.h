@@ -450,6 +450,10 @@ struct profile_kernel_time {
 				     * call) */
 	double least_s, q1_s, median_s, q3_s, most_s;
 	double cost_s; /* of the breakpoints, taken off from each of them */
+	/* What calls took together, at the least and at the most, that began before they could be
+	 * seen: of functions in libraries that are opened while the program runs; 0: there can be
+	 * none. */
+	double unseen_least_s, unseen_s;
 };
 
 /* Times of single calls: of all that were timed, or a thousand that stand for equally many each. */

@@ -125,6 +125,25 @@ const struct profile_kernel_time *kernel_time_of(const struct profile *profile, 
 #define LEAST_KNOWN 0.95
 #define LEAST_KNOWN_IN_WINDOWS 0.5
 
+/* Calls that began before they could be seen, in libraries that were opened while the program ran:
+ * they took something between unseen_least_s and unseen_s.  Where all others were counted their
+ * number is known. */
+struct unseen_calls {
+	double n, s, most_off; /* s: what they are taken to have taken */
+};
+
+static struct unseen_calls unseen_of(const struct profile_kernel_time *time, double n)
+{
+	const double missing = n - time->stands_for;
+	if (!time->whole)
+		return (struct unseen_calls){.most_off = time->unseen_s};
+	if (missing < 0.5 || time->unseen_s <= 0)
+		return (struct unseen_calls){0};
+	const double least = time->unseen_least_s, most = time->unseen_s;
+	const double s = fmin(fmax(missing * time->mean_s, least), most);
+	return (struct unseen_calls){missing, s, fmax(s - least, most - s)};
+}
+
 /* The mean of those that were timed times the number of all.  It has what samples lack: times in
  * which a thread could have run, and others had the processors. */
 static void take_calls(const struct profile *profile, struct profile_kernel_sum *sum,
@@ -137,10 +156,13 @@ static void take_calls(const struct profile *profile, struct profile_kernel_sum 
 		return;
 	const double others = fmax(1 - (double)time->calls / n, 0); /* share that was not timed */
 	const double cost = COST_SPREAD * time->cost_s;
-	const double halfwidth = sqrt(time->halfwidth_s * time->halfwidth_s * others + cost * cost);
+	const struct unseen_calls unseen = unseen_of(time, n);
+	const double halfwidth =
+		sqrt(time->halfwidth_s * time->halfwidth_s * others + cost * cost) +
+		unseen.most_off / n;
 	if (others > 0 && (time->calls < FEWEST_CALLS || halfwidth > WIDEST * time->mean_s))
 		return;
-	sum->calls_ns = (uint64_t)llround(n * time->mean_s * 1e9);
+	sum->calls_ns = (uint64_t)llround(((n - unseen.n) * time->mean_s + unseen.s) * 1e9);
 	sum->halfwidth_s = n * halfwidth;
 	sum->by_call = true;
 }

@@ -135,7 +135,94 @@ def test_why_not(t):
     assert row["time_source"] == "samples", row
     assert "kernel_tail (of the last: it is called from more places than there are breakpoints for)" in said(t), said(t)
     timed(t, "calls", 5, "2500000", kernel="nothing_of_that_name")
-    assert "sums of samples: it is in no file that the program starts with" in said(t), said(t)
+    assert "sums of samples: it is in no file that the process has mapped" in said(t), said(t)
+
+
+PLUGIN_TURNS = "8000000"  # some 30 ms a call
+
+
+def plugged(t, how, calls, turns, pause_ms, *libraries):
+    """The row of the kernel in libraries that are opened later, the program's own figures, and the report.  Libraries:
+    flags of plugin_kernel.c."""
+    host = t.program("plugin_host.c", ("-O2",), ("-pthread",))
+    built = [t.program("plugin_kernel.c", ("-O2", "-shared", "-fPIC", *flags)) for flags in libraries]
+    result = t.profile([host, how, str(calls), turns, str(pause_ms), *built], "--kernel=kernel_plugged", *COUNTED)
+    places = re.findall(rb"at (0x[0-9a-f]+)", result.stderr)
+    assert len(set(places)) == len(libraries), f"not at addresses of their own: {places}"
+    (row,), ((n, total, _),) = result.json["kernels"], [(int(n), float(s), float(m)) for n, s, m in OWN.findall(result.stderr)]
+    return row, n, total
+
+
+@pytest.mark.parametrize("how, libraries, n, share", named({
+    "once": ("plain", ((),), 20, 1),
+    "at_other_addresses": ("plain", ((), (), ("-DPLUGIN_PADDING",), ()), 80, 1),
+    "threads_that_were_there": ("threads", ((), ()), 120, 1),
+    "child_behind_it": ("fork", ((),), 40, 2),
+    "jump_at_its_end": ("plain", (("-DPLUGIN_TAIL",), ("-DPLUGIN_TAIL",)), 40, 1)}))
+def test_libraries_that_are_opened_later(t, how, libraries, n, share):
+    """All calls are timed where the first one comes a while after the library."""
+    need_times(t)
+    row, own_n, total = plugged(t, how, 20, PLUGIN_TURNS, 300, *libraries)
+    assert (row["calls"], own_n) == (n, n // share), row
+    times = row["call_times"]
+    assert row["time_source"] == "calls" and n - len(libraries) <= times["calls"] <= n and is_ordered(times), f"{row} {said(t)}"
+    if share == 1 and times["all"]:  # of the child nothing is told
+        assert 0.98 * total < row["time_s"] <= 1.0001 * total, f"{row}, own {total}"
+
+
+def test_calls_before_they_can_be_seen(t):
+    """Calls that begin at once, before breakpoints are there: the interval has what they can have taken."""
+    need_times(t)
+    for how, n in (("plain", 100), ("threads", 300)):
+        row, own_n, total = plugged(t, how, 100, "4000000", 0, ())
+        assert (row["calls"], own_n, row["time_source"]) == (n, n, "calls"), f"{row} {said(t)}"
+        times, costs = row["call_times"], n * row["call_times"]["cost_s"]
+        assert times["calls"] >= 0.9 * n, row
+        # what the program measures has the breakpoints in it
+        assert total - costs - row["time_halfwidth_s"] <= row["time_s"] <= total + row["time_halfwidth_s"], f"{row}, own {total}"
+
+
+def test_plugged_calls_in_windows(t):
+    """Short ones are timed in windows, as others."""
+    need_times(t)
+    row, _, _ = plugged(t, "plain", 4000, TURNS, 100, ())
+    times = row["call_times"]
+    assert row["calls"] == 4000 and times is not None and 30 <= times["calls"] <= 4000 and is_ordered(times), row
+
+
+def test_library_of_a_library(t):
+    """fftw_execute, in a library that comes with one that is opened, and ends with a jump through memory."""
+    need_times(t)
+    plugin = t.program("plugin_fftw.c", ("-O2", "-shared", "-fPIC"), ("-lfftw3",))
+    host = t.program("plugin_host.c", ("-O2",), ("-pthread",))
+    result = t.profile([host, "plain", "40", "1048576", "100", plugin], "--kernel=fftw_execute", *COUNTED)
+    (row,) = result.json["kernels"]
+    assert (row["calls"], row["time_source"]) == (40, "calls"), f"{row} {said(t)}"
+    assert 30 <= row["call_times"]["calls"] <= 40 and is_ordered(row["call_times"]), row
+
+
+def test_numpy(t):
+    """numpy.dot calls cblas_dgemm, in a library that its import opens."""
+    need_times(t)
+    python = "/usr/bin/python3"
+    if t.run([python, "-c", "import numpy"]).status:
+        pytest.skip("there is no numpy")
+    program = """
+import numpy, sys, time
+a, times = numpy.ones((900, 900)), []
+for i in range(25):
+    begin = time.clock_gettime(time.CLOCK_MONOTONIC)
+    a.dot(a)
+    times.append(time.clock_gettime(time.CLOCK_MONOTONIC) - begin)
+print("calls", len(times), "sum", sum(times), "median", sorted(times)[12], file=sys.stderr)
+"""
+    result = t.profile([python, "-c", program], "--kernel=cblas_dgemm", *COUNTED, env={"OPENBLAS_NUM_THREADS": "1"})
+    (row,) = result.json["kernels"]
+    if row["calls"] == 0:
+        pytest.skip("numpy has another library")
+    (total,) = [float(total) for _, total, _ in OWN.findall(result.stderr)]
+    assert (row["calls"], row["time_source"], row["call_times"]["calls"]) == (25, "calls", 25), f"{row} {said(t)}"
+    assert 0.8 * total < row["time_s"] < 1.0001 * total, f"{row}, own {total}"
 
 
 def test_plain_user(t):

@@ -21,9 +21,12 @@ static struct pair_thread *find(const struct call_pairs *pairs, uint32_t tid)
 	return NULL;
 }
 
-static struct pair_thread *find_or_add(struct call_pairs *pairs, uint32_t tid)
+/* `is_new`: it has just begun.  Others have been there as long as calls can be seen. */
+static struct pair_thread *find_or_add(struct call_pairs *pairs, uint32_t tid, bool is_new)
 {
-	const struct pair_thread new = {.tid = tid, .lowest = UINT64_MAX};
+	const struct pair_thread new = {.tid = tid,
+					.lowest = UINT64_MAX,
+					.may_be_in = is_new ? 0 : pairs->unseen};
 	struct pair_thread *known = find(pairs, tid);
 	if (known)
 		return known;
@@ -33,12 +36,63 @@ static struct pair_thread *find_or_add(struct call_pairs *pairs, uint32_t tid)
 	return NULL;
 }
 
+/* ---- calls that have begun unseen ---- */
+
+/* A thread that is there from now on was there before. */
+static void at_unseen(struct call_pairs *pairs, const struct call_event *event)
+{
+	const uint8_t bit = (uint8_t)(1u << event->kernel);
+	(void)find_or_add(pairs, event->tid, false);
+	pairs->unseen |= bit;
+	pairs->unseen_alone &= (uint8_t)~bit;
+	pairs->unseen_alone |= event->ends_at_back ? bit : 0;
+	pairs->seen_since[event->kernel] = event->time;
+	pairs->unseen_ns[event->kernel] += (event->time - event->mapped) * pairs->n_threads;
+	for (size_t i = 0; i < pairs->n_threads; i++)
+		pairs->threads[i].may_be_in |= bit;
+}
+
+/* The thread is in no such call of a kernel any more.  `was_in`: it may have been until now. */
+static void leave_unseen(struct call_pairs *pairs, struct pair_thread *thread, uint32_t kernel,
+			 bool was_in, uint64_t now)
+{
+	const uint8_t bit = (uint8_t)(1u << kernel);
+	if (thread->may_be_in & bit && was_in && now > pairs->seen_since[kernel])
+		pairs->unseen_ns[kernel] += now - pairs->seen_since[kernel];
+	thread->may_be_in &= (uint8_t)~bit;
+}
+
+/* Such a call has returned. */
+static void end_unseen(struct call_pairs *pairs, struct pair_thread *thread, uint32_t kernel,
+		       uint64_t now)
+{
+	const uint64_t before = pairs->unseen_ns[kernel];
+	leave_unseen(pairs, thread, kernel, true, now);
+	pairs->unseen_least_ns[kernel] += pairs->unseen_ns[kernel] - before;
+}
+
+/* Of functions whose returns are not looked out for: the call may have gone on to the end. */
+static void leave_all_unseen(struct call_pairs *pairs, struct pair_thread *thread, uint64_t now)
+{
+	for (uint32_t k = 0; thread->may_be_in && k < MOST_TIMED_KERNELS; k++)
+		leave_unseen(pairs, thread, k, pairs->unseen_alone >> k & 1, now);
+}
+
+void call_pairs_end(struct call_pairs *pairs, uint64_t now)
+{
+	for (size_t i = 0; i < pairs->n_threads; i++)
+		leave_all_unseen(pairs, &pairs->threads[i], now);
+}
+
+/* ---- threads and calls ---- */
+
 /* Threads that it has started are its starter's. */
-static void end_thread(struct call_pairs *pairs, uint32_t tid)
+static void end_thread(struct call_pairs *pairs, uint32_t tid, uint64_t now)
 {
 	struct pair_thread *thread = find(pairs, tid);
 	if (!thread)
 		return;
+	leave_all_unseen(pairs, thread, now);
 	const uint32_t starter = thread->starter;
 	*thread = pairs->threads[--pairs->n_threads];
 	for (size_t i = 0; i < pairs->n_threads; i++)
@@ -86,6 +140,7 @@ static void open_call(struct call_pairs *pairs, struct pair_thread *thread,
 static void at_entry(struct call_pairs *pairs, struct pair_thread *thread,
 		     const struct call_event *event)
 {
+	leave_unseen(pairs, thread, event->kernel, event->ends_at_back, event->time);
 	if (thread->is_open && (event->sp < thread->sp || is_jumped_to(thread, event))) {
 		pairs->nested = true;
 		return;
@@ -118,6 +173,8 @@ static void at_return(struct call_pairs *pairs, struct pair_thread *thread,
 		      const struct call_event *event)
 {
 	if (!is_end(thread, event)) {
+		if (event->kind == CALL_RETURN)
+			end_unseen(pairs, thread, event->kernel, event->time);
 		/* what was taken for calls lay within this one */
 		pairs->nested |= thread->lowest <
 				 event->sp - (event->kind == CALL_BACK ? sizeof(uint64_t) : 0);
@@ -162,9 +219,10 @@ static void forget(struct call_pairs *pairs)
 
 void call_pairs_take(struct call_pairs *pairs, const struct call_event *event)
 {
-	struct pair_thread *thread = event->kind >= CALL_BORN && event->kind != CALL_ENDED
-					     ? find_or_add(pairs, event->tid)
-					     : NULL;
+	struct pair_thread *thread =
+		event->kind >= CALL_BORN && event->kind != CALL_ENDED
+			? find_or_add(pairs, event->tid, event->kind == CALL_BORN)
+			: NULL;
 	if (event->kind == CALL_WINDOW)
 		begin_window(pairs);
 	else if (event->kind == CALL_CLOSE)
@@ -172,7 +230,9 @@ void call_pairs_take(struct call_pairs *pairs, const struct call_event *event)
 	else if (event->kind == CALL_FORGET)
 		forget(pairs);
 	else if (event->kind == CALL_ENDED)
-		end_thread(pairs, event->tid);
+		end_thread(pairs, event->tid, event->time);
+	else if (event->kind == CALL_UNSEEN)
+		at_unseen(pairs, event);
 	else if (thread && event->kind == CALL_BORN)
 		thread->starter = event->kernel;
 	else if (thread && event->kind == CALL_ENTRY)

@@ -10,7 +10,11 @@
  *
  * Breakpoints may be on for windows of time only.  A thread may then be within a call when a window
  * begins, so that calls within that one look like calls of their own: `nested` says that something
- * of that kind was seen. */
+ * of that kind was seen.
+ *
+ * Of a function in a library that is mapped while the program runs, calls may begin before it is
+ * looked out for.  They lie between its mapping and the next thing that is seen of their thread: a
+ * return whose entry was not seen, or another entry. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,6 +28,8 @@ enum call_event_kind {
 		      */
 	CALL_CLOSE,  /* no calls are timed that begin from now on; those that have begun are */
 	CALL_FORGET, /* what was seen of calls that are open holds no longer: records are missing */
+	CALL_UNSEEN, /* calls of `kernel` may have begun unseen from `mapped` until now; tid: of a
+		      * thread that there was */
 	CALL_BORN,   /* a thread; kernel: the number of its starter in its process, or 0 */
 	CALL_ENDED,
 	CALL_ENTRY,
@@ -41,11 +47,14 @@ struct call_event {
 	uint64_t time; /* CLOCK_MONOTONIC, ns */
 	uint64_t sp;
 	uint64_t return_to; /* CALL_ENTRY, CALL_BACK */
-	uint32_t tid;
-	uint32_t kernel;   /* below MOST_TIMED_KERNELS */
-	uint8_t kind;      /* enum call_event_kind */
-	uint8_t end;       /* CALL_ENTRY: enum call_end */
-	bool ends_at_back; /* CALL_ENTRY: by a CALL_BACK, not by a CALL_RETURN */
+	uint64_t mapped;    /* of a hit: moment from which on it is one; 0: from the beginning */
+	uint32_t tid, pid;  /* pid: of a hit, and of CALL_BORN */
+	uint32_t parent;    /* CALL_BORN: the process that has started it */
+	uint32_t kernel;    /* below MOST_TIMED_KERNELS */
+	uint8_t kind;       /* enum call_event_kind */
+	uint8_t place;      /* of a hit */
+	uint8_t end;        /* CALL_ENTRY: enum call_end */
+	bool ends_at_back;  /* CALL_ENTRY: by a CALL_BACK, not by a CALL_RETURN */
 };
 
 struct timed_call {
@@ -63,7 +72,8 @@ struct pair_thread {
 	uint64_t sp; /* at its entry */
 	uint64_t return_to;
 	uint64_t start;
-	uint64_t lowest; /* stack pointer of a timed call in this window; UINT64_MAX: none */
+	uint8_t may_be_in; /* bits of kernels: in a call of theirs that has begun unseen */
+	uint64_t lowest;   /* stack pointer of a timed call in this window; UINT64_MAX: none */
 };
 
 /* Calls that have begun in a window; of CALL_ENDS_EARLY those whose end was seen. */
@@ -82,10 +92,19 @@ struct call_pairs {
 	bool nested;                           /* a call within a call was seen, or its trace */
 	uint64_t n_early[MOST_TIMED_KERNELS];  /* CALL_ENDS_EARLY, whose end was not seen (yet) */
 	uint64_t n_unseen[MOST_TIMED_KERNELS]; /* CALL_ENDS_UNSEEN */
-	bool memory_is_short;                  /* something is missing */
+	/* What calls that began unseen (CALL_UNSEEN) took together at the least and at the most, in
+	 * all threads: that of which the end was seen, and all the time in which they may have
+	 * been. */
+	uint64_t unseen_least_ns[MOST_TIMED_KERNELS], unseen_ns[MOST_TIMED_KERNELS];
+	uint64_t seen_since[MOST_TIMED_KERNELS]; /* time of the last CALL_UNSEEN */
+	uint8_t unseen;                          /* bits of kernels that had a CALL_UNSEEN */
+	uint8_t unseen_alone; /* whose returns are not looked out for at that time */
+	bool memory_is_short; /* something is missing */
 };
 
 void call_pairs_deinit(struct call_pairs *pairs);
 void call_pairs_take(struct call_pairs *pairs, const struct call_event *event);
+/* Nothing comes after `now`. */
+void call_pairs_end(struct call_pairs *pairs, uint64_t now);
 /* Whether calls are open that are to be timed. */
 bool call_pairs_wait(const struct call_pairs *pairs);

@@ -1,17 +1,18 @@
 /* Where breakpoints show the calls of kernels: at the entries of their functions, and at each
  * instruction that returns from one.  Where a function has too many of these or none, since it ends
  * with a jump, breakpoints that are left are for the addresses that its calls return to, which are
- * found while it runs. */
+ * found while it runs.
+ *
+ * Each place is one of the processor's breakpoints.  One that is not used may be taken later: by
+ * the address that calls return to, or by a kernel's function in a library that is mapped then. */
 #pragma once
 
 #include "base/error.h"
 #include "tracer/calls/call_pairs.h"
-#include "tracer/kernel/kernel_files.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #define MOST_CALL_PLACES 4 /* the processor has so many breakpoints */
 
@@ -19,12 +20,13 @@ enum call_place_kind {
 	PLACE_ENTRY,       /* of a function all of whose returns are places */
 	PLACE_ENTRY_ALONE, /* of another one */
 	PLACE_RETURN,
-	PLACE_BACK, /* to be found; of no kernel: address is 0 */
+	PLACE_BACK, /* an address that calls return to; 0: not used yet */
 };
 
 struct call_place {
 	uint64_t address;
-	uint32_t kernel; /* a number below n_kernels of call_places */
+	uint64_t entry;  /* of the function, where it is not PLACE_BACK */
+	uint32_t kernel; /* a number below n_kernels of call_places; not of PLACE_BACK */
 	enum call_place_kind kind;
 };
 
@@ -38,21 +40,27 @@ struct call_places {
 	const char *why;   /* of the last of them; static text, or NULL */
 };
 
-/* Of a process that stands at its entry point; `list`: as --kernel has it.  Kernels are taken in
- * its order, each with all functions of its name, as long as there are breakpoints; where one of
- * them is PLACE_ENTRY_ALONE, all that are left are PLACE_BACK, and one at least is.  Errors: its
- * memory cannot be read, or memory is short. */
-struct rf_error *call_places_find(pid_t pid, const char *list, struct call_places *places);
+/* A function of a kernel. */
+struct call_function {
+	uint64_t entry;
+	uint32_t row; /* of the kernel, in the profile */
+	uint64_t returns[MOST_CALL_PLACES];
+	size_t n_returns; /* maybe more than there is room for; 0: none, or not known */
+};
+
+/* Adds functions of one kernel, all of them or none.  Why not (static text), or NULL. */
+const char *call_places_add(struct call_places *places, const char *name,
+			    const struct call_function *functions, size_t n);
+/* After those that there are at the beginning: whether breakpoints that are left may be used
+ * later.  Where one is PLACE_ENTRY_ALONE they are in any case, and one at least is left. */
+void call_places_fill(struct call_places *places, bool is_more_to_come);
+/* Whether the function that begins there is watched. */
+bool call_places_has(const struct call_places *places, uint64_t entry);
+/* The function is gone: its breakpoints are not used. */
+void call_places_drop(struct call_places *places, uint64_t entry);
 
 /* Tells of a kernel that is not watched, and why (static text). */
 void call_places_say_missing(struct call_places *places, const char *name, const char *why);
-
-/* Adds the entry of a kernel's function, and its returns where there is room: `returns`, n_returns
- * of them.  False: there is none. */
-bool call_places_add(struct call_places *places, uint64_t entry, const uint64_t *returns,
-		     size_t n_returns);
-/* After the last one. */
-void call_places_fill(struct call_places *places);
 
 /* The addresses of the instructions that return, of a function whose code is at `bytes` and begins
  * at `address`; up to `most`, and how many there are. */

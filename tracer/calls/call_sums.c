@@ -131,6 +131,11 @@ static bool is_whole(const struct call_sources *sources)
 	return whole;
 }
 
+static double of_kernel(const uint64_t *ns, uint32_t kernel)
+{
+	return ns ? (double)ns[kernel] * 1e-9 : 0;
+}
+
 static struct rf_error *add_row(const struct call_sources *sources, uint32_t kernel,
 				struct weighted *calls, size_t n, const struct ratio *ratio,
 				struct profile *profile)
@@ -158,6 +163,8 @@ static struct rf_error *add_row(const struct call_sources *sources, uint32_t ker
 		.q3_s = quantile(calls, n, 0.75),
 		.most_s = calls[n - 1].s,
 		.cost_s = sources->cost_ns * 1e-9,
+		.unseen_least_s = of_kernel(sources->unseen_least_ns, kernel),
+		.unseen_s = of_kernel(sources->unseen_ns, kernel),
 	};
 	return error
 		       ?: rf_array_add(profile->kernel_times, profile->n_kernel_times,

@@ -21,6 +21,8 @@ struct call_sources {
 	const struct timed_call *calls;
 	size_t n_calls;
 	const struct window_calls *started; /* n_windows of them */
+	/* By kernel: what calls that began unseen took at the least and at the most; or NULL. */
+	const uint64_t *unseen_least_ns, *unseen_ns;
 	const struct call_window *windows;
 	size_t n_windows;
 	const uint32_t *kernels; /* the rows in the profile of the calls' kernels */

@@ -2,8 +2,9 @@
  * follows in all threads and processes: the program is not stopped.  A thread of
  * rfprof reads what they tell, and turns them on and off (call_schedule.h).
  *
- * Each process is followed to its end or its next execve; kernels are those in the program and the
- * libraries that it starts with. */
+ * Each process is followed to its end or its next execve.  Kernels are those in the program and the
+ * libraries that it starts with, and those in libraries that the first process maps later, there
+ * and in the processes that it forks afterwards. */
 #pragma once
 
 #include "base/error.h"

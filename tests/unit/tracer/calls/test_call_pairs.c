@@ -415,3 +415,48 @@ Test(call_pairs, threads_of_a_call_and_threads_that_end)
 	cr_assert(pairs.nested && !call_pairs_wait(&pairs));
 	call_pairs_deinit(&pairs);
 }
+
+/* ---- calls that begin before they can be seen ---- */
+
+/* Between 10 and 20 three threads may have called; the first is seen to return at 50, the second
+ * to enter at 35, the third was born afterwards. */
+Test(call_pairs, unseen_calls)
+{
+	for (int alone = 0; alone < 2; alone++) {
+		struct call_pairs pairs = {0};
+		const struct call_event events[] = {
+			{.time = 1, .kind = CALL_WINDOW},
+			{.time = 2, .tid = 2, .kernel = 1, .kind = CALL_BORN},
+			{.time = 20,
+			 .mapped = 10,
+			 .tid = 1,
+			 .kernel = 2,
+			 .ends_at_back = alone,
+			 .kind = CALL_UNSEEN},
+			{.time = 30, .tid = 3, .kernel = 2, .kind = CALL_BORN},
+			{.time = 35,
+			 .tid = 2,
+			 .sp = 200,
+			 .kernel = 2,
+			 .ends_at_back = alone,
+			 .kind = CALL_ENTRY},
+			{.time = 40,
+			 .tid = 3,
+			 .sp = 300,
+			 .kernel = 2,
+			 .ends_at_back = alone,
+			 .kind = CALL_ENTRY},
+			{.time = 50, .tid = 1, .sp = 100, .kernel = 2, .kind = CALL_RETURN},
+			{.time = 60, .tid = 1, .sp = 100, .kernel = 2, .kind = CALL_RETURN},
+		};
+		const size_t n = sizeof(events) / sizeof(*events) - (alone ? 2 : 0);
+		for (size_t i = 0; i < n; i++)
+			call_pairs_take(&pairs, &events[i]);
+		call_pairs_end(&pairs, 100);
+		cr_assert_eq(pairs.unseen_least_ns[2], alone ? 0 : 30);
+		/* where no returns are looked out for, up to the next entry, or the end */
+		cr_assert_eq(pairs.unseen_ns[2], alone ? 2 * 10 + 15 + 80 : 2 * 10 + 30);
+		cr_assert_eq(pairs.unseen_ns[0], 0);
+		call_pairs_deinit(&pairs);
+	}
+}

@@ -34,16 +34,46 @@ Test(call_places, four_breakpoints)
 		{2, {0, 0}, 0, 2, 2}, {2, {2, 9}, 1, 0, 0}, {2, {1, 2}, 1, 1, 1},
 		{4, {0}, 0, 3, 1},
 	};
-	const uint64_t returns[4] = {1, 2, 3, 4};
+	static const char *const names[] = {"a", "b", "c", "d"};
 	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
 		struct call_places places = {0};
-		for (size_t i = 0; i < cases[c].functions; i++)
-			if (call_places_add(&places, 100 + i, returns, cases[c].returns[i]))
-				places.n_kernels++;
-		call_places_fill(&places);
+		for (size_t i = 0; i < cases[c].functions; i++) {
+			const struct call_function function = {
+				100 + i, 0, {1, 2, 3, 4}, cases[c].returns[i]};
+			call_places_add(&places, names[i], &function, 1);
+		}
+		call_places_fill(&places, false);
 		cr_assert_eq(count(&places, PLACE_ENTRY), cases[c].entries, "case %zu", c);
 		cr_assert_eq(count(&places, PLACE_ENTRY_ALONE), cases[c].alone, "case %zu", c);
 		cr_assert_eq(count(&places, PLACE_BACK), cases[c].back, "case %zu", c);
 		cr_assert_leq(places.n, MOST_CALL_PLACES);
 	}
+}
+
+/* A function that comes later gets breakpoints that are not used yet, but for one that another one
+ * needs; what is gone leaves its own for others. */
+Test(call_places, later)
+{
+	const struct call_function first = {100, 0, {101}, 1}, alone = {200, 1, {0}, 0},
+				   second = {300, 2, {301}, 1}, wide = {400, 2, {1, 2, 3}, 3};
+	struct call_places places = {0};
+	cr_assert_null(call_places_add(&places, "a", &first, 1));
+	call_places_fill(&places, false);
+	cr_assert_eq(places.n, 2);
+	call_places_fill(&places, true);
+	cr_assert(places.n == 4 && count(&places, PLACE_BACK) == 2);
+	cr_assert_null(call_places_add(&places, "b", &alone, 1));
+	cr_assert(places.n == 4 && places.n_kernels == 2 && call_places_has(&places, 200));
+	cr_assert_not_null(call_places_add(&places, "c", &second, 1));
+	cr_assert(places.n_kernels == 2 && !call_places_has(&places, 300));
+	call_places_drop(&places, 200);
+	cr_assert(!call_places_has(&places, 200) && count(&places, PLACE_BACK) == 2);
+	cr_assert_null(call_places_add(&places, "c", &second, 1));
+	cr_assert(places.n_kernels == 3 && places.kernels[2] == 2);
+	call_places_drop(&places, 100);
+	call_places_drop(&places, 300);
+	cr_assert_null(call_places_add(&places, "c", &wide, 1));
+	cr_assert(places.n_kernels == 3 && count(&places, PLACE_RETURN) == 3);
+	for (size_t i = 0; i < places.n; i++)
+		cr_assert(places.items[i].kernel == 2 && places.items[i].entry == 400);
 }

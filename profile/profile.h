@@ -449,7 +449,9 @@ struct profile_kernel_time {
 	double mean_s, halfwidth_s; /* of all calls; of the interval of 95 % of that mean (0: of one
 				     * call) */
 	double least_s, q1_s, median_s, q3_s, most_s;
-	double cost_s; /* of the breakpoints, taken off from each of them */
+	/* Of what timing a call puts between its ends, taken off from each of them, and how far off
+	 * that may be, the same for all. */
+	double cost_s, cost_spread_s;
 	/* What calls took together, at the least and at the most, that began before they could be
 	 * seen: of functions in libraries that are opened while the program runs; 0: there can be
 	 * none. */

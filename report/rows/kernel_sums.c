@@ -67,9 +67,30 @@ static bool *find_callers(const struct profile *profile, const uint32_t *twins,
 	return calls;
 }
 
+/* What the threads that call a kernel did by the clock, in their lives. */
+struct callers {
+	double ran_s, ready_s;
+	double losses; /* of a processor that others wanted */
+};
+
+static void add_callers(const struct profile *profile, const bool *calls, struct callers *callers)
+{
+	for (size_t i = 0; i < profile->n_thread_times; i++) {
+		const struct profile_thread_time *time = &profile->thread_times[i];
+		for (size_t k = 0; k < profile->n_kernels; k++) {
+			if (!calls[k * profile->n_threads + time->thread])
+				continue;
+			callers[k].ran_s += (double)time->ran_ns * 1e-9;
+			callers[k].ready_s += (double)time->ready_ns * 1e-9;
+			callers[k].losses += (double)time->involuntary;
+		}
+	}
+}
+
 /* What threads that call kernels ran and waited in them. */
 static bool add_times(const struct profile *profile, const struct model *plain,
-		      const uint32_t *of_sample, struct profile_kernel_sum *sums)
+		      const uint32_t *of_sample, struct profile_kernel_sum *sums,
+		      struct callers *callers)
 {
 	uint32_t *frames = kernel_frames(profile);
 	bool *calls = frames ? find_callers(profile, plain->twin_of_thread, frames) : NULL;
@@ -89,6 +110,8 @@ static bool add_times(const struct profile *profile, const struct model *plain,
 		if (kernel)
 			sums[kernel - 1].calls_ns += wait->time_ns;
 	}
+	if (ok)
+		add_callers(profile, calls, callers);
 	/* as of a function's time (model_samples.h): the sum of samples of a Poisson process */
 	for (size_t k = 0; ok && k < profile->n_kernels; k++)
 		sums[k].halfwidth_s = 1.96 * sqrt(squares[k]);
@@ -100,24 +123,27 @@ static bool add_times(const struct profile *profile, const struct model *plain,
 
 /* ---- calls that were timed one by one ---- */
 
-/* What breakpoints cost differs from call to call by so much, relative, with what the call leaves
- * of the kernel's code and data in caches (0.95 to 1.3 of the figure on a virtual Zen 5). */
-#define COST_SPREAD 0.15
 /* Times of calls that are shorter than so many of these costs are not told. */
 #define SHORTEST_CALL 10
+/* Where not all calls were timed, so few of them say little. */
+#define FEWEST_CALLS 30
 
 const struct profile_kernel_time *kernel_time_of(const struct profile *profile, uint32_t kernel)
 {
 	for (size_t i = 0; i < profile->n_kernel_times; i++) {
 		const struct profile_kernel_time *time = &profile->kernel_times[i];
 		if (time->kernel == kernel)
-			return time->mean_s >= SHORTEST_CALL * time->cost_s ? time : NULL;
+			return time->mean_s >= SHORTEST_CALL * time->cost_s &&
+					       (time->whole || time->calls >= FEWEST_CALLS)
+				       ? time
+				       : NULL;
 	}
 	return NULL;
 }
 
-/* Where not all calls were timed, so few of them say little, and so wide an interval even less. */
-#define FEWEST_CALLS 30
+#define LEAST_LOSSES 0.025
+
+/* Where not all calls were timed, so wide an interval says little. */
 #define WIDEST 0.5
 /* Calls that were not looked out for at all, in programs that processes execute later or in
  * libraries that are loaded later, may be others than those that were: so large a share of all must
@@ -144,10 +170,26 @@ static struct unseen_calls unseen_of(const struct profile_kernel_time *time, dou
 	return (struct unseen_calls){missing, s, fmax(s - least, most - s)};
 }
 
+/* A thread may lose its processor while a breakpoint is dealt with, as at any time: what it waits
+ * for the next one then lies between the two records of a call, and is none of the call's own
+ * time. Half the width of what that adds to the mean: losses are a Poisson process of the time that
+ * threads run, and how long each lasts is spread as an exponential distribution. */
+static double losses_of(const struct profile_kernel_time *time, const struct callers *callers)
+{
+	const double n = (double)time->calls;
+	if (callers->losses < 1 || callers->ran_s <= 0 || n < 1)
+		return 0;
+	const double expected = n * time->cost_s * callers->losses / callers->ran_s,
+		     each_s = callers->ready_s / callers->losses;
+	/* below that there is none in more than 95 % of all runs */
+	const double spread = expected < LEAST_LOSSES ? 0 : 2.5 * sqrt(2 * expected);
+	return (expected + spread) * each_s / n;
+}
+
 /* The mean of those that were timed times the number of all.  It has what samples lack: times in
  * which a thread could have run, and others had the processors. */
-static void take_calls(const struct profile *profile, struct profile_kernel_sum *sum,
-		       uint32_t kernel)
+static void take_calls(const struct profile *profile, const struct callers *callers,
+		       struct profile_kernel_sum *sum, uint32_t kernel)
 {
 	const struct profile_kernel_time *time = kernel_time_of(profile, kernel);
 	const double n = (double)profile->kernels[kernel].calls;
@@ -155,11 +197,9 @@ static void take_calls(const struct profile *profile, struct profile_kernel_sum 
 	    time->stands_for < n * (time->whole ? LEAST_KNOWN : LEAST_KNOWN_IN_WINDOWS))
 		return;
 	const double others = fmax(1 - (double)time->calls / n, 0); /* share that was not timed */
-	const double cost = COST_SPREAD * time->cost_s;
 	const struct unseen_calls unseen = unseen_of(time, n);
-	const double halfwidth =
-		sqrt(time->halfwidth_s * time->halfwidth_s * others + cost * cost) +
-		unseen.most_off / n;
+	const double halfwidth = time->halfwidth_s * sqrt(others) + time->cost_spread_s +
+				 losses_of(time, callers) + unseen.most_off / n;
 	if (others > 0 && (time->calls < FEWEST_CALLS || halfwidth > WIDEST * time->mean_s))
 		return;
 	sum->calls_ns = (uint64_t)llround(((n - unseen.n) * time->mean_s + unseen.s) * 1e9);
@@ -167,7 +207,8 @@ static void take_calls(const struct profile *profile, struct profile_kernel_sum 
 	sum->by_call = true;
 }
 
-static struct rf_error *fill(const struct profile *profile, struct profile_kernel_sum *sums)
+static struct rf_error *fill(const struct profile *profile, struct profile_kernel_sum *sums,
+			     struct callers *callers)
 {
 	struct model plain = {0}, model = {0};
 	struct model_groups groups = {0};
@@ -179,7 +220,7 @@ static struct rf_error *fill(const struct profile *profile, struct profile_kerne
 										 &model);
 	if (!error)
 		take_rows(profile, &model, &groups, sums);
-	if (!error && !add_times(profile, &plain, groups.kernel_of_sample, sums))
+	if (!error && !add_times(profile, &plain, groups.kernel_of_sample, sums, callers))
 		error = rf_error_no_memory();
 	model_deinit(&model);
 	grouping_destroy(&groups);
@@ -190,15 +231,17 @@ static struct rf_error *fill(const struct profile *profile, struct profile_kerne
 struct rf_error *kernel_sums(struct profile *profile)
 {
 	struct profile_kernel_sum *sums = calloc(profile->n_kernels + 1, sizeof(*sums));
-	struct rf_error *error = sums ? NULL : rf_error_no_memory();
+	struct callers *callers = calloc(profile->n_kernels + 1, sizeof(*callers));
+	struct rf_error *error = sums && callers ? NULL : rf_error_no_memory();
 	if (!error && profile->n_kernels)
-		error = fill(profile, sums);
+		error = fill(profile, sums, callers);
 	for (uint32_t k = 0; !error && k < profile->n_kernels; k++) {
 		sums[k].kernel = k;
-		take_calls(profile, &sums[k], k);
+		take_calls(profile, &callers[k], &sums[k], k);
 		error = rf_array_add(profile->kernel_sums, profile->n_kernel_sums,
 				     profile->cap_kernel_sums, sums[k]);
 	}
+	free(callers);
 	free(sums);
 	return error;
 }

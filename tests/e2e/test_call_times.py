@@ -225,6 +225,22 @@ print("calls", len(times), "sum", sum(times), "median", sorted(times)[12], file=
     assert 0.8 * total < row["time_s"] < 1.0001 * total, f"{row}, own {total}"
 
 
+def test_loops_next_to_breakpoints(t):
+    """Where breakpoints slow code down that lies next to them, none lies next to a loop: by their medians, kernels of the
+    same loop take the same time."""
+    need_times(t)
+    program, medians = t.program("near_loops.c", ("-O2",)), {}
+    for kernel in ("kernel_entry", "kernel_return", "kernel_apart"):
+        result = t.profile([program, "20", "8000000"], f"--kernel={kernel}", *COUNTED)
+        (row,) = result.json["kernels"]
+        assert row["calls"] == 20, row
+        if row["time_source"] == "calls":
+            medians[kernel] = row["call_times"]["median_s"]
+        else:
+            assert kernel == "kernel_entry" and "a loop lies next to its entry" in said(t), f"{row} {said(t)}"
+    assert max(medians.values()) < 1.5 * min(medians.values()), medians
+
+
 def test_plain_user(t):
     """It needs no rights but that to look at one's own processes."""
     need_times(t)

@@ -77,8 +77,7 @@ static struct call_function read_function(const struct program_memory *memory,
 	struct call_function function = {.entry = entry->address, .row = entry->kernel};
 	uint8_t *bytes = entry->size && entry->size <= MOST_BYTES ? malloc(entry->size) : NULL;
 	if (bytes && program_memory_read(memory, entry->address, bytes, entry->size))
-		function.n_returns = call_places_returns(bytes, entry->size, entry->address,
-							 function.returns, MOST_CALL_PLACES);
+		call_places_read(bytes, entry->size, &function);
 	free(bytes);
 	return function;
 }

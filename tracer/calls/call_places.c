@@ -6,21 +6,57 @@
 #include <stdio.h>
 #include <string.h>
 
-size_t call_places_returns(const uint8_t *bytes, size_t size, uint64_t address, uint64_t *returns,
-			   size_t most)
+#define LINE 64
+#define MOST_LOOP 1024 /* bytes: in a longer one a line counts for little */
+
+/* Whether [begin, end) lies in the line of `address`, in part. */
+static bool shares_line(uint64_t begin, uint64_t end, uint64_t address)
 {
-	size_t n = 0, at = 0;
-	while (at < size) {
+	const uint64_t line = address / LINE * LINE;
+	return begin < line + LINE && end > line;
+}
+
+/* A jump back within the function makes a loop. */
+static void look_for_loop(const struct decoded *insn, struct call_function *function)
+{
+	const uint64_t end = insn->pc + insn->length;
+	const bool jumps = insn->flow == FLOW_JUMP || insn->flow == FLOW_BRANCH;
+	if (!jumps || insn->target < function->entry || insn->target > insn->pc ||
+	    end - insn->target > MOST_LOOP)
+		return;
+	function->loops_at_entry |= shares_line(insn->target, end, function->entry);
+	for (size_t i = 0; i < function->n_returns && i < MOST_CALL_PLACES; i++)
+		function->loops_at_return |= shares_line(insn->target, end, function->returns[i]);
+}
+
+static void look_for_return(const struct decoded *insn, struct call_function *function)
+{
+	if (insn->flow != FLOW_RETURN)
+		return;
+	if (function->n_returns < MOST_CALL_PLACES)
+		function->returns[function->n_returns] = insn->pc;
+	function->n_returns++;
+}
+
+static void each_instruction(const uint8_t *bytes, size_t size, struct call_function *function,
+			     void (*look)(const struct decoded *insn,
+					  struct call_function *function))
+{
+	for (size_t at = 0; at < size;) {
 		struct decoded insn;
-		decode_any(bytes + at, size - at, address + at, &insn);
-		if (insn.flow == FLOW_RETURN) {
-			if (n < most)
-				returns[n] = address + at;
-			n++;
-		}
+		decode_any(bytes + at, size - at, function->entry + at, &insn);
+		insn.pc = function->entry + at;
+		look(&insn, function);
 		at += insn.length ? insn.length : 1;
 	}
-	return n;
+}
+
+void call_places_read(const uint8_t *bytes, size_t size, struct call_function *function)
+{
+	function->n_returns = 0;
+	function->loops_at_entry = function->loops_at_return = false;
+	each_instruction(bytes, size, function, look_for_return);
+	each_instruction(bytes, size, function, look_for_loop);
 }
 
 static bool is_free(const struct call_place *place)
@@ -62,8 +98,12 @@ static const char *add_function(struct call_places *places, uint32_t kernel,
 {
 	const size_t room = n_free(places);
 	struct call_place place = {function->entry, function->entry, kernel, PLACE_ENTRY};
-	const bool is_alone =
-		!function->n_returns || 1 + function->n_returns + lacks_back(places) > room;
+	const bool is_alone = !function->n_returns ||
+			      (places->avoids_loops && function->loops_at_return) ||
+			      1 + function->n_returns + lacks_back(places) > room;
+	if (places->avoids_loops && function->loops_at_entry)
+		return "a loop lies next to its entry, and would run slower with a breakpoint "
+		       "there";
 	if (is_alone && room < 2) /* one is for where it returns to */
 		return "the processor's four breakpoints do not suffice";
 	place.kind = is_alone ? PLACE_ENTRY_ALONE : PLACE_ENTRY;

@@ -38,6 +38,9 @@ struct call_places {
 	size_t n_kernels;
 	char missing[512]; /* names of kernels that are not watched, with commas between them; "" */
 	const char *why;   /* of the last of them; static text, or NULL */
+	/* No breakpoint is put next to a loop: one at an entry makes that the kernel is not
+	 * watched, one at a return that where its calls return to is. */
+	bool avoids_loops;
 };
 
 /* A function of a kernel. */
@@ -46,7 +49,14 @@ struct call_function {
 	uint32_t row; /* of the kernel, in the profile */
 	uint64_t returns[MOST_CALL_PLACES];
 	size_t n_returns; /* maybe more than there is room for; 0: none, or not known */
+	/* A short loop lies in the same line of code (64 bytes) as the entry, or a return.  Some
+	 * processors run a line slowly while a breakpoint is in it (hit_cost.h). */
+	bool loops_at_entry, loops_at_return;
 };
+
+/* Finds the returns of a function whose code is at `bytes` and begins at its entry, and loops next
+ * to breakpoints. */
+void call_places_read(const uint8_t *bytes, size_t size, struct call_function *function);
 
 /* Adds functions of one kernel, all of them or none.  Why not (static text), or NULL. */
 const char *call_places_add(struct call_places *places, const char *name,
@@ -61,8 +71,3 @@ void call_places_drop(struct call_places *places, uint64_t entry);
 
 /* Tells of a kernel that is not watched, and why (static text). */
 void call_places_say_missing(struct call_places *places, const char *name, const char *why);
-
-/* The addresses of the instructions that return, of a function whose code is at `bytes` and begins
- * at `address`; up to `most`, and how many there are. */
-size_t call_places_returns(const uint8_t *bytes, size_t size, uint64_t address, uint64_t *returns,
-			   size_t most);

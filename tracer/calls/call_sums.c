@@ -121,10 +121,11 @@ static uint64_t started_of(const struct call_sources *sources, uint32_t kernel, 
 	return sum;
 }
 
-/* All the time, without a gap. */
+/* All the time, without a gap, to the end. */
 static bool is_whole(const struct call_sources *sources)
 {
-	bool whole = true;
+	bool whole =
+		sources->n_windows && sources->windows[sources->n_windows - 1].end >= sources->end;
 	for (size_t i = 0; i < sources->n_windows; i++)
 		whole &= sources->windows[i].is_whole && !sources->windows[i].is_spoilt &&
 			 (!i || sources->windows[i].begin == sources->windows[i - 1].end);
@@ -163,6 +164,7 @@ static struct rf_error *add_row(const struct call_sources *sources, uint32_t ker
 		.q3_s = quantile(calls, n, 0.75),
 		.most_s = calls[n - 1].s,
 		.cost_s = sources->cost_ns * 1e-9,
+		.cost_spread_s = sources->cost_spread_ns * 1e-9,
 		.unseen_least_s = of_kernel(sources->unseen_least_ns, kernel),
 		.unseen_s = of_kernel(sources->unseen_ns, kernel),
 	};

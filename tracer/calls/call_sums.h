@@ -25,9 +25,11 @@ struct call_sources {
 	const uint64_t *unseen_least_ns, *unseen_ns;
 	const struct call_window *windows;
 	size_t n_windows;
+	uint64_t end;            /* of the run, ns */
 	const uint32_t *kernels; /* the rows in the profile of the calls' kernels */
 	size_t n_kernels;
-	double cost_ns; /* that timing a call adds to its time */
+	double cost_ns;        /* that timing a call adds to its time */
+	double cost_spread_ns; /* how far off that may be, the same for all calls */
 	bool nested; /* calls in calls may be among them, where not all of the run was looked at */
 };
 

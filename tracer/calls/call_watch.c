@@ -181,6 +181,7 @@ struct rf_error *call_watch_begin(struct call_watch *watch)
 	struct user_regs_struct regs;
 	if (ptrace(PTRACE_GETREGS, watch->reader.pid, 0, &regs) < 0 || regs.cs != USER_CS_64)
 		return rf_error_create(RF_EUNAVAILABLE, NULL, "the program is no 64-bit one");
+	watch->reader.places.avoids_loops = watch->cost.slows_line;
 	struct rf_error *error = call_reader_begin(&watch->reader, regs.rip);
 	if (error)
 		return error;
@@ -236,8 +237,9 @@ struct rf_error *call_watch_finish(struct call_watch *watch, struct profile *pro
 		return NULL;
 	stop(watch);
 	read_rings(watch, UINT64_MAX);
-	end_window(watch, clock_now_ns());
-	call_reader_end(&watch->reader, clock_now_ns());
+	const uint64_t now = clock_now_ns();
+	end_window(watch, now);
+	call_reader_end(&watch->reader, now);
 	if (watch->memory_is_short || watch->reader.memory_is_short)
 		return rf_error_no_memory();
 	const struct call_sources sources = {
@@ -248,9 +250,11 @@ struct rf_error *call_watch_finish(struct call_watch *watch, struct profile *pro
 		.unseen_ns = watch->reader.pairs.unseen_ns,
 		.windows = watch->windows,
 		.n_windows = watch->n_windows,
+		.end = now,
 		.kernels = watch->reader.places.kernels,
 		.n_kernels = watch->reader.places.n_kernels,
 		.cost_ns = watch->cost.pair_ns,
+		.cost_spread_ns = watch->cost.pair_spread_ns,
 		.nested = watch->reader.pairs.nested,
 	};
 	note_missing(watch, profile);

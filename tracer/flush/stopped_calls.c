@@ -125,9 +125,11 @@ struct rf_error *stopped_calls_save(const struct stopped_calls *calls, struct sw
 		.started = &gathered.started,
 		.windows = &window,
 		.n_windows = 1,
+		.end = window.end,
 		.kernels = gathered.kernels,
 		.n_kernels = gathered.n_kernels,
 		.cost_ns = cost,
+		.cost_spread_ns = cost,
 	};
 	struct rf_error *error = call_sums_save(&sources, profile);
 	free(gathered.calls);

@@ -8,7 +8,8 @@ __attribute__((noinline, used)) void before_the_kernel(void)
 }
 #endif
 
-static double loop(int turns)
+/* In lines of code without breakpoints, which would slow it down (docs/kernels.md). */
+__attribute__((noinline, aligned(64))) static double loop(int turns)
 {
 	double x = 1;
 	for (int i = 0; i < turns; i++) {
@@ -25,12 +26,12 @@ __attribute__((noinline, noclone)) double kernel_end(double x)
 	return x + 1;
 }
 
-__attribute__((noinline, noclone)) double kernel_plugged(int turns)
+__attribute__((noinline, noclone, aligned(64))) double kernel_plugged(int turns)
 {
 	return kernel_end(loop(turns));
 }
 #else
-__attribute__((noinline, noclone)) double kernel_plugged(int turns)
+__attribute__((noinline, noclone, aligned(64))) double kernel_plugged(int turns)
 {
 	double x = loop(turns);
 	__asm__ volatile("" : "+x"(x));

@@ -2,17 +2,60 @@
 #include "tracer/calls/call_places.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 Test(call_places, returns)
 {
 	/* test edi, edi; je +1; ret; mov eax, 0xc3; repz ret; ret 8; jmp -2 */
 	const uint8_t code[] = {0x85, 0xff, 0x74, 0x01, 0xc3, 0xb8, 0xc3, 0x00, 0x00,
 				0x00, 0xf3, 0xc3, 0xc2, 0x08, 0x00, 0xeb, 0xfe};
-	uint64_t returns[2] = {0};
-	cr_assert_eq(call_places_returns(code, sizeof(code), 0x1000, returns, 2), 3);
-	cr_assert(returns[0] == 0x1004 && returns[1] == 0x100a);
-	cr_assert_eq(call_places_returns(code, 4, 0x1000, returns, 2), 0);
-	cr_assert_eq(call_places_returns(code, 0, 0x1000, returns, 2), 0);
+	struct call_function function = {.entry = 0x1000};
+	call_places_read(code, sizeof(code), &function);
+	cr_assert(function.n_returns == 3 && function.returns[0] == 0x1004 &&
+		  function.returns[1] == 0x100a && function.returns[2] == 0x100c);
+	call_places_read(code, 4, &function);
+	cr_assert_eq(function.n_returns, 0);
+	call_places_read(code, 0, &function);
+	cr_assert_eq(function.n_returns, 0);
+}
+
+/* nop ...; dec edi; jnz -4; nop ...; ret: where the loop and the return are. */
+Test(call_places, loops)
+{
+	static const struct {
+		uint64_t entry, loop, ret;
+		bool at_entry, at_return;
+	} cases[] = {
+		{0x1000, 0x10, 0x14, true, true},   {0x1000, 0x10, 0x40, true, false},
+		{0x1000, 0x40, 0x44, false, true},  {0x1000, 0x3e, 0x60, true, true},
+		{0x1020, 0x20, 0x70, false, false}, {0x1020, 0x1c, 0x70, true, false},
+		{0x1020, 0x24, 0x5f, false, true},  {0x1000, 0x80, 0xc0, false, false},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t code[256];
+		struct call_function function = {.entry = cases[i].entry};
+		memset(code, 0x90, sizeof(code));
+		memcpy(code + cases[i].loop, "\xff\xcf\x75\xfc", 4);
+		code[cases[i].ret] = 0xc3;
+		call_places_read(code, sizeof(code), &function);
+		cr_assert(function.n_returns == 1 && function.loops_at_entry == cases[i].at_entry &&
+				  function.loops_at_return == cases[i].at_return,
+			  "case %zu", i);
+	}
+}
+
+/* Where a breakpoint slows its line down none is put next to a loop. */
+Test(call_places, avoids_loops)
+{
+	const struct call_function at_entry = {100, 0, {200}, 1, .loops_at_entry = true},
+				   at_return = {100, 0, {200}, 1, .loops_at_return = true};
+	struct call_places places = {0};
+	cr_assert_null(call_places_add(&places, "a", &at_entry, 1));
+	places = (struct call_places){.avoids_loops = true};
+	cr_assert_not_null(call_places_add(&places, "a", &at_entry, 1));
+	cr_assert_eq(places.n, 0);
+	cr_assert_null(call_places_add(&places, "a", &at_return, 1));
+	cr_assert(places.n == 1 && places.items[0].kind == PLACE_ENTRY_ALONE);
 }
 
 static size_t count(const struct call_places *places, enum call_place_kind kind)
@@ -54,8 +97,10 @@ Test(call_places, four_breakpoints)
  * needs; what is gone leaves its own for others. */
 Test(call_places, later)
 {
-	const struct call_function first = {100, 0, {101}, 1}, alone = {200, 1, {0}, 0},
-				   second = {300, 2, {301}, 1}, wide = {400, 2, {1, 2, 3}, 3};
+	const struct call_function first = {100, 0, {101}, 1, false, false},
+				   alone = {200, 1, {0}, 0, false, false},
+				   second = {300, 2, {301}, 1, false, false},
+				   wide = {400, 2, {1, 2, 3}, 3, false, false};
 	struct call_places places = {0};
 	cr_assert_null(call_places_add(&places, "a", &first, 1));
 	call_places_fill(&places, false);

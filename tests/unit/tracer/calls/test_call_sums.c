@@ -123,3 +123,26 @@ Test(call_sums, not_told)
 	cr_assert_not_null(profile_get_fact(profile, "call_times_why"));
 	profile_destroy(profile);
 }
+
+/* All of the run was looked at where windows have no gaps between them, and none behind the last.
+ */
+Test(call_sums, the_whole_run)
+{
+	static struct random_calls made;
+	uint64_t state = 13;
+	for (int gap = 0; gap < 3; gap++) {
+		make(&made, &state);
+		for (size_t w = 0; w < WINDOWS; w++)
+			made.windows[w] = (struct call_window){.begin = w * 1000,
+							       .end = w * 1000 + 1000,
+							       .is_whole = true};
+		made.windows[WINDOWS / 2].end -= gap == 1;
+		struct call_sources sources = sources_of(&made);
+		sources.end = WINDOWS * 1000 + (gap == 2);
+		struct profile *profile = profile_create();
+		cr_assert_null(call_sums_save(&sources, profile));
+		for (uint32_t k = 0; k < KERNELS; k++)
+			cr_assert_eq(row_of(profile, made.kernels[k])->whole, gap == 0);
+		profile_destroy(profile);
+	}
+}

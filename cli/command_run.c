@@ -384,11 +384,17 @@ static struct rf_error *check_attach(const struct options *given, const char **w
 	const struct {
 		bool is_given;
 		const char *name;
-	} refused[] = {{given->once, "--once"},         {given->repeat, "--repeat"},
-		       {given->counter, "--counter"},   {given->delay, "--delay"},
-		       {given->start_at, "--start-at"}, {given->stop_at, "--stop-at"},
-		       {given->work, "--work"},         {given->traffic, "--traffic"},
-		       {given->replay, "--replay"},     {given->other_caches, "--other-caches"}};
+	} refused[] = {{given->once, "--once"},
+		       {given->repeat, "--repeat"},
+		       {given->counter, "--counter"},
+		       {given->delay, "--delay"},
+		       {given->start_at, "--start-at"},
+		       {given->stop_at, "--stop-at"},
+		       {given->work, "--work"},
+		       {given->traffic, "--traffic"},
+		       {given->kernel, "--kernel"},
+		       {given->replay, "--replay"},
+		       {given->other_caches, "--other-caches"}};
 	if (*words)
 		return usage_error("a process that runs already or a program, not both", *words);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)

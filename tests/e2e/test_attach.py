@@ -198,6 +198,7 @@ def test_json_is_as_its_schema_says(t):
     (["-p", "4194304"], b"no process 4194304"),
     (["-p", "1", "/bin/true"], b"not both"),
     (["-p", "1", "--once"], b"goes without --pid"),
+    (["-p", "1", "--kernel=main"], b"goes without --pid"),
     (["-p", "0"], b"a number from 1 on"),
     (["-p", "1", "--sampler=timer"], b"preloaded"),
 ])

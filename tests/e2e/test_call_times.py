@@ -241,6 +241,13 @@ def test_loops_next_to_breakpoints(t):
     assert max(medians.values()) < 1.5 * min(medians.values()), medians
 
 
+def test_once(t):
+    """The program's own code, where breakpoints are, does not run: that is said."""
+    row, _, _ = timed(t, "calls", 5, "2500000", options=(*COUNTED, "--once"))
+    assert (row["calls"], row["time_source"], row["call_times"]) == (5, "samples", None), row
+    assert "sums of samples: with --once the program's own code" in said(t), said(t)
+
+
 def test_plain_user(t):
     """It needs no rights but that to look at one's own processes."""
     need_times(t)

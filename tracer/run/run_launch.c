@@ -398,6 +398,19 @@ static double native_s(const struct run *run)
 	return profile_number_fact(run->profile, run->span ? "run_s" : "wall_s", 0);
 }
 
+/* What is missing of kernels where the only run is a counted one. */
+static void note_once(const struct run *run)
+{
+	if (run->options->traffic.caches_at_calls == CACHES_COLD)
+		profile_set_fact(run->profile, "flush_why",
+				 "with --once there is no run that is only timed");
+	if (run->options->traffic.kernels)
+		profile_set_fact(run->profile, "call_times_why",
+				 "with --once the program's own code, at which breakpoints are, "
+				 "does not run, but its translation, and all times are those of "
+				 "that");
+}
+
 static struct rf_error *follow_counted(struct run *run, struct launch *launch,
 				       struct counted_run *counted, struct sampler *sampler)
 {
@@ -408,9 +421,7 @@ static struct rf_error *follow_counted(struct run *run, struct launch *launch,
 		sampler->lock = counted_run_lock(counted);
 		sampler->span = run->span;
 		error = run->sampler_ops->start(sampler, launch->pid);
-		if (run->options->traffic.caches_at_calls == CACHES_COLD)
-			profile_set_fact(run->profile, "flush_why",
-					 "with --once there is no run that is only timed");
+		note_once(run);
 	}
 	const uint64_t begin_ns = clock_now_ns();
 	/* in the only run the terminal is the program's */

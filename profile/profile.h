@@ -456,6 +456,7 @@ struct profile_kernel_time {
 	 * seen: of functions in libraries that are opened while the program runs; 0: there can be
 	 * none. */
 	double unseen_least_s, unseen_s;
+	bool one_place; /* they are looked out for where the first one was made, behind that one */
 };
 
 /* Times of single calls: of all that were timed, or a thousand that stand for equally many each. */

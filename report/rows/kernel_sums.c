@@ -158,6 +158,12 @@ struct unseen_calls {
 	double n, s, most_off; /* s: what they are taken to have taken */
 };
 
+/* Calls from elsewhere than the first one's place have no limits. */
+static bool has_others(const struct profile_kernel_time *time, double n)
+{
+	return time->one_place && n - time->stands_for > 1.5;
+}
+
 static struct unseen_calls unseen_of(const struct profile_kernel_time *time, double n)
 {
 	const double missing = n - time->stands_for;
@@ -193,14 +199,15 @@ static void take_calls(const struct profile *profile, const struct callers *call
 {
 	const struct profile_kernel_time *time = kernel_time_of(profile, kernel);
 	const double n = (double)profile->kernels[kernel].calls;
-	if (!time || n < 1 ||
+	if (!time || n < 1 || has_others(time, n) ||
 	    time->stands_for < n * (time->whole ? LEAST_KNOWN : LEAST_KNOWN_IN_WINDOWS))
 		return;
 	const double others = fmax(1 - (double)time->calls / n, 0); /* share that was not timed */
 	const struct unseen_calls unseen = unseen_of(time, n);
 	const double halfwidth = time->halfwidth_s * sqrt(others) + time->cost_spread_s +
 				 losses_of(time, callers) + unseen.most_off / n;
-	if (others > 0 && (time->calls < FEWEST_CALLS || halfwidth > WIDEST * time->mean_s))
+	const bool are_few = !time->whole && time->calls < FEWEST_CALLS;
+	if (others > 0 && (are_few || halfwidth > WIDEST * time->mean_s))
 		return;
 	sum->calls_ns = (uint64_t)llround(((n - unseen.n) * time->mean_s + unseen.s) * 1e9);
 	sum->halfwidth_s = n * halfwidth;

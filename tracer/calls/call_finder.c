@@ -1,6 +1,7 @@
 /* Looks into the files that a process maps, by their symbol tables, and reads the functions. */
 #include "tracer/calls/call_finder.h"
 
+#include "insn/decode.h"
 #include "tracer/kernel/kernel_files.h"
 #include "tracer/process/program_memory.h"
 
@@ -109,6 +110,41 @@ void call_finder_look(struct call_finder *finder, struct call_places *places)
 	drop_what_is_gone(finder, found, n, places);
 	for (uint32_t k = 0; k < finder->scratch->n_kernels; k++)
 		add_kernel(finder, found, n, k, places);
+}
+
+/* Where a stub of the procedure linkage table leads; 0: it is none. */
+static uint64_t stub_target(const struct program_memory *memory, uint64_t stub)
+{
+	struct decoded insn;
+	uint8_t bytes[32];
+	uint64_t at = 0, target = 0;
+	if (!program_memory_read(memory, stub, bytes, sizeof(bytes)))
+		return 0;
+	decode_any(bytes, sizeof(bytes), stub, &insn);
+	if (insn.flow == FLOW_NEXT && insn.length < LONGEST_INSN) { /* endbr64 */
+		at = insn.length;
+		decode_any(bytes + at, sizeof(bytes) - at, stub + at, &insn);
+	}
+	if (insn.flow != FLOW_JUMP_INDIRECT || !insn.rip_relative)
+		return 0;
+	return program_memory_read(memory, insn.target, &target, sizeof(target)) ? target : 0;
+}
+
+bool call_finder_call(const struct call_finder *finder, uint64_t entry, uint64_t back,
+		      uint64_t *call)
+{
+	enum { CALL_BYTES = 5 }; /* e8 and a distance */
+	struct decoded insn;
+	uint8_t bytes[CALL_BYTES];
+	const uint64_t at = back - CALL_BYTES;
+	if (!program_memory_read(&finder->memory, at, bytes, sizeof(bytes)))
+		return false;
+	decode_any(bytes, sizeof(bytes), at, &insn);
+	if (insn.flow != FLOW_CALL || insn.length != CALL_BYTES ||
+	    (insn.target != entry && stub_target(&finder->memory, insn.target) != entry))
+		return false;
+	*call = at;
+	return true;
 }
 
 bool call_finder_lacks(const struct call_finder *finder)

@@ -21,6 +21,11 @@ void call_finder_destroy(struct call_finder *finder);
  * code that is gone.  Kernels for whose functions there is no room are told as missing.  Files that
  * it has not seen before take some ms each. */
 void call_finder_look(struct call_finder *finder, struct call_places *places);
+/* The instruction that has called the function at `entry`, from where it returns to `back`: one
+ * that calls nothing else, directly or through a slot of the procedure linkage table that has that
+ * address. False: it is another one. */
+bool call_finder_call(const struct call_finder *finder, uint64_t entry, uint64_t back,
+		      uint64_t *call);
 /* Whether a kernel has not been found yet. */
 bool call_finder_lacks(const struct call_finder *finder);
 /* Tells the kernels as missing that have never been found. */

@@ -173,7 +173,7 @@ static void at_return(struct call_pairs *pairs, struct pair_thread *thread,
 		      const struct call_event *event)
 {
 	if (!is_end(thread, event)) {
-		if (event->kind == CALL_RETURN)
+		if (event->kind == CALL_RETURN || event->ends_at_back)
 			end_unseen(pairs, thread, event->kernel, event->time);
 		/* what was taken for calls lay within this one */
 		pairs->nested |= thread->lowest <

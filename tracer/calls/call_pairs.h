@@ -54,7 +54,9 @@ struct call_event {
 	uint8_t kind;       /* enum call_event_kind */
 	uint8_t place;      /* of a hit */
 	uint8_t end;        /* CALL_ENTRY: enum call_end */
-	bool ends_at_back;  /* CALL_ENTRY: by a CALL_BACK, not by a CALL_RETURN */
+	/* CALL_ENTRY: by a CALL_BACK, not by a CALL_RETURN.  CALL_BACK: a call of `kernel` is over,
+	 * of whichever entry. */
+	bool ends_at_back;
 };
 
 struct timed_call {

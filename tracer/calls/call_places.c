@@ -59,6 +59,12 @@ void call_places_read(const uint8_t *bytes, size_t size, struct call_function *f
 	each_instruction(bytes, size, function, look_for_loop);
 }
 
+bool call_place_ends_at_back(const struct call_place *place)
+{
+	return place->kind == PLACE_ENTRY_ALONE || place->kind == PLACE_ENTRY_NEAR ||
+	       place->kind == PLACE_CALL;
+}
+
 static bool is_free(const struct call_place *place)
 {
 	return place->kind == PLACE_BACK && !place->address;
@@ -78,7 +84,7 @@ static bool lacks_back(const struct call_places *places)
 	bool has_alone = false, has_back = false;
 	for (size_t i = 0; i < places->n; i++) {
 		const struct call_place *place = &places->items[i];
-		has_alone |= place->kind == PLACE_ENTRY_ALONE;
+		has_alone |= call_place_ends_at_back(place);
 		has_back |= place->kind == PLACE_BACK && place->address;
 	}
 	return has_alone && !has_back;
@@ -97,16 +103,16 @@ static const char *add_function(struct call_places *places, uint32_t kernel,
 				const struct call_function *function)
 {
 	const size_t room = n_free(places);
-	struct call_place place = {function->entry, function->entry, kernel, PLACE_ENTRY};
-	const bool is_alone = !function->n_returns ||
+	struct call_place place = {.address = function->entry,
+				   .entry = function->entry,
+				   .kernel = kernel};
+	const bool is_near = places->avoids_loops && function->loops_at_entry;
+	const bool is_alone = !function->n_returns || is_near ||
 			      (places->avoids_loops && function->loops_at_return) ||
 			      1 + function->n_returns + lacks_back(places) > room;
-	if (places->avoids_loops && function->loops_at_entry)
-		return "a loop lies next to its entry, and would run slower with a breakpoint "
-		       "there";
 	if (is_alone && room < 2) /* one is for where it returns to */
 		return "the processor's four breakpoints do not suffice";
-	place.kind = is_alone ? PLACE_ENTRY_ALONE : PLACE_ENTRY;
+	place.kind = is_near ? PLACE_ENTRY_NEAR : is_alone ? PLACE_ENTRY_ALONE : PLACE_ENTRY;
 	put(places, place);
 	for (size_t i = 0; !is_alone && i < function->n_returns; i++) {
 		place.address = function->returns[i];

@@ -19,6 +19,8 @@
 enum call_place_kind {
 	PLACE_ENTRY,       /* of a function all of whose returns are places */
 	PLACE_ENTRY_ALONE, /* of another one */
+	PLACE_ENTRY_NEAR,  /* the same, next to a loop: only until it is known where a call is */
+	PLACE_CALL,        /* the instruction that calls such a function */
 	PLACE_RETURN,
 	PLACE_BACK, /* an address that calls return to; 0: not used yet */
 };
@@ -26,6 +28,7 @@ enum call_place_kind {
 struct call_place {
 	uint64_t address;
 	uint64_t entry;  /* of the function, where it is not PLACE_BACK */
+	uint64_t back;   /* PLACE_CALL: to where the call returns */
 	uint32_t kernel; /* a number below n_kernels of call_places; not of PLACE_BACK */
 	enum call_place_kind kind;
 };
@@ -38,8 +41,8 @@ struct call_places {
 	size_t n_kernels;
 	char missing[512]; /* names of kernels that are not watched, with commas between them; "" */
 	const char *why;   /* of the last of them; static text, or NULL */
-	/* No breakpoint is put next to a loop: one at an entry makes that the kernel is not
-	 * watched, one at a return that where its calls return to is. */
+	/* No breakpoint stays next to a loop: one at an entry makes that only calls from one place
+	 * are watched, one at a return that where its calls return to is. */
 	bool avoids_loops;
 };
 
@@ -64,6 +67,8 @@ const char *call_places_add(struct call_places *places, const char *name,
 /* After those that there are at the beginning: whether breakpoints that are left may be used
  * later.  Where one is PLACE_ENTRY_ALONE they are in any case, and one at least is left. */
 void call_places_fill(struct call_places *places, bool is_more_to_come);
+/* Whether calls that begin there are over where they return to. */
+bool call_place_ends_at_back(const struct call_place *place);
 /* Whether the function that begins there is watched. */
 bool call_places_has(const struct call_places *places, uint64_t entry);
 /* The function is gone: its breakpoints are not used. */

@@ -78,7 +78,7 @@ bool call_reader_lacks_back(const struct call_reader *reader)
 {
 	bool is_wanted = false, has_one = false;
 	for (size_t i = 0; i < reader->places.n; i++) {
-		is_wanted |= reader->places.items[i].kind == PLACE_ENTRY_ALONE;
+		is_wanted |= call_place_ends_at_back(&reader->places.items[i]);
 		has_one |= reader->states[i].address != 0;
 	}
 	return is_wanted && !has_one;
@@ -127,29 +127,97 @@ struct read_context {
 	const struct call_cpu *cpu;
 };
 
+static uint64_t return_address(const struct perf_record *record)
+{
+	uint64_t address = 0;
+	if (record->stack_size >= sizeof(address))
+		memcpy(&address, record->stack, sizeof(address));
+	return address;
+}
+
+/* A kernel of that place cannot be watched. */
+static void give_up(struct call_reader *reader, size_t number, const char *why)
+{
+	const struct call_place place = reader->places.items[number];
+	for (size_t i = 0; i < reader->places.n; i++)
+		if (reader->places.items[i].kind != PLACE_BACK &&
+		    reader->places.items[i].entry == place.entry)
+			call_breakpoints_turn(&reader->breakpoints, i, false);
+	call_places_drop(&reader->places, place.entry);
+	call_places_say_missing(&reader->places, reader->places.names[place.kernel], why);
+}
+
+/* The first call of a function with a loop next to its entry: the breakpoint moves from there to
+ * the instruction that calls it.  The call has run more slowly until then, and is told as one that
+ * has begun unseen. */
+static void follow_call(struct call_reader *reader, size_t number, const struct perf_record *record)
+{
+	struct call_place *place = &reader->places.items[number];
+	const uint64_t back = return_address(record);
+	uint64_t call;
+	if (!call_finder_call(reader->finder, place->entry, back, &call) ||
+	    end_of(reader, back, record->time) == CALL_ENDS_UNSEEN) {
+		give_up(reader, number,
+			"a loop lies next to its entry, and would run slower with a breakpoint "
+			"there");
+		return;
+	}
+	place->kind = PLACE_CALL;
+	place->address = call;
+	place->back = back;
+	if (!move(reader, number, call)) {
+		give_up(reader, number, "the kernel does not move breakpoints");
+		return;
+	}
+	reader->from_one_place |= (uint8_t)(1u << place->kernel);
+	reader->states[number].since = clock_now_ns();
+	add_event(reader, (struct call_event){.time = reader->states[number].since,
+					      .mapped = record->time,
+					      .tid = record->tid,
+					      .kernel = place->kernel,
+					      .ends_at_back = true,
+					      .kind = CALL_UNSEEN});
+}
+
+static void add_back(struct call_reader *reader, const struct call_place *place,
+		     struct call_event event)
+{
+	event.kind = CALL_BACK;
+	for (size_t i = 0; i < reader->places.n; i++)
+		if (reader->places.items[i].kind == PLACE_CALL &&
+		    reader->places.items[i].back == place->address) {
+			event.kernel = reader->places.items[i].kernel;
+			event.ends_at_back = true;
+		}
+	add_event(reader, event);
+}
+
 static void add_hit(struct call_reader *reader, size_t number, const struct perf_record *record)
 {
 	const struct call_place *place = &reader->places.items[number];
-	const bool is_back = place->kind == PLACE_BACK;
 	struct call_event event = {.time = record->time,
 				   .sp = record->regs.sp,
 				   .return_to = place->address,
 				   .tid = record->tid,
 				   .pid = record->pid,
 				   .place = (uint8_t)number,
-				   .mapped = is_back ? 0 : reader->states[number].since,
-				   .kernel = place->kernel,
-				   .kind = CALL_ENTRY,
-				   .ends_at_back = place->kind == PLACE_ENTRY_ALONE};
-	if (place->kind == PLACE_RETURN)
-		event.kind = CALL_RETURN;
-	else if (is_back)
-		event.kind = CALL_BACK;
-	else if (record->stack_size >= sizeof(event.return_to))
-		memcpy(&event.return_to, record->stack, sizeof(event.return_to));
-	else
-		event.return_to = 0;
-	if (event.ends_at_back)
+				   .kernel = place->kernel};
+	if (place->kind == PLACE_BACK) {
+		add_back(reader, place, event);
+		return;
+	}
+	if (record->time < reader->states[number].since)
+		return;
+	event.mapped = reader->states[number].mapped;
+	event.kind = place->kind == PLACE_RETURN ? CALL_RETURN : CALL_ENTRY;
+	event.ends_at_back = call_place_ends_at_back(place);
+	if (place->kind == PLACE_CALL) {
+		event.sp -= sizeof(event.return_to); /* which is not there yet */
+		event.return_to = place->back;
+	} else if (place->kind != PLACE_RETURN) {
+		event.return_to = return_address(record);
+	}
+	if (place->kind == PLACE_ENTRY_ALONE)
 		event.end = (uint8_t)end_of(reader, event.return_to, event.time);
 	add_event(reader, event);
 }
@@ -160,8 +228,13 @@ static void take_hit(struct call_reader *reader, const struct call_cpu *cpu,
 	count_hit(reader, record->tid);
 	for (size_t i = 0; i < reader->places.n; i++)
 		if (cpu->ids[i] == record->id && record->has_regs &&
-		    reader->places.items[i].address == record->ip) /* it may have been moved */
-			add_hit(reader, i, record);
+		    reader->places.items[i].address == record->ip) { /* it may have been moved */
+			if (reader->places.items[i].kind == PLACE_ENTRY_NEAR)
+				follow_call(reader, i, record);
+			else
+				add_hit(reader, i, record);
+			break;
+		}
 }
 
 static void take_record(void *opaque, const void *bytes, size_t size)
@@ -198,14 +271,12 @@ static int compare_events(const void *a, const void *b)
 	return rf_compare(x->time, y->time) ?: rf_compare(x->kind, y->kind);
 }
 
-/* Hits in code that was mapped later are calls where that code is, and from when on both ends are
- * looked out for. */
+/* Hits in code that was mapped later are calls where that code is. */
 static bool is_of_kernel(const struct call_reader *reader, const struct call_event *event)
 {
 	return event->kind < CALL_ENTRY || !event->mapped ||
-	       (event->time >= event->mapped &&
-		call_processes_share(&reader->processes, event->pid, (uint32_t)reader->pid,
-				     event->mapped));
+	       call_processes_share(&reader->processes, event->pid, (uint32_t)reader->pid,
+				    event->mapped);
 }
 
 static void hand_over(struct call_reader *reader, const struct call_event *event)
@@ -282,7 +353,7 @@ static void note_new(struct call_reader *reader, const struct call_places *befor
 		const struct call_place *place = &reader->places.items[i];
 		if (place->kind == PLACE_BACK || place->address == before->items[i].address)
 			continue;
-		reader->states[i].since = since;
+		reader->states[i].since = reader->states[i].mapped = since;
 		if (place->kind == PLACE_RETURN)
 			continue;
 		const uint64_t mapped =
@@ -292,7 +363,7 @@ static void note_new(struct call_reader *reader, const struct call_places *befor
 					      .mapped = mapped,
 					      .tid = (uint32_t)reader->pid,
 					      .kernel = place->kernel,
-					      .ends_at_back = place->kind == PLACE_ENTRY_ALONE,
+					      .ends_at_back = call_place_ends_at_back(place),
 					      .kind = CALL_UNSEEN});
 	}
 }
@@ -303,9 +374,7 @@ static void drop_refused(struct call_reader *reader)
 		const struct call_place place = reader->places.items[i];
 		if (place.kind == PLACE_BACK || !reader->states[i].is_refused)
 			continue;
-		call_places_drop(&reader->places, place.entry);
-		call_places_say_missing(&reader->places, reader->places.names[place.kernel],
-					"the kernel does not move breakpoints");
+		give_up(reader, i, "the kernel does not move breakpoints");
 	}
 }
 

@@ -21,6 +21,7 @@ struct mapping_watch;
 struct place_state {
 	uint64_t address; /* that calls return to, of PLACE_BACK */
 	uint64_t since;   /* it is on where others are; 0: from the beginning */
+	uint64_t mapped;  /* from when on its code is there; 0: from the beginning */
 	bool is_refused;
 };
 
@@ -45,8 +46,9 @@ struct call_reader {
 	struct thread_hits *hits; /* since call_reader_clear_hits */
 	size_t n_hits, cap_hits;
 	struct call_pairs pairs;
-	bool is_on;    /* the breakpoints */
-	uint64_t lost; /* records, or times that the kernel took no more of them */
+	uint8_t from_one_place; /* bits of kernels: calls from elsewhere are not seen */
+	bool is_on;             /* the breakpoints */
+	uint64_t lost;          /* records, or times that the kernel took no more of them */
 	bool memory_is_short;
 };
 

@@ -122,7 +122,7 @@ static uint64_t started_of(const struct call_sources *sources, uint32_t kernel, 
 }
 
 /* All the time, without a gap, to the end. */
-static bool is_whole(const struct call_sources *sources)
+bool call_sums_are_whole(const struct call_sources *sources)
 {
 	bool whole =
 		sources->n_windows && sources->windows[sources->n_windows - 1].end >= sources->end;
@@ -143,7 +143,8 @@ static struct rf_error *add_row(const struct call_sources *sources, uint32_t ker
 {
 	double stands_for;
 	const uint64_t started = started_of(sources, kernel, &stands_for);
-	if (!n || (double)n < LEAST_MATCHED * (double)started)
+	if (!n || (double)n < LEAST_MATCHED * (double)started ||
+	    (sources->from_one_place >> kernel & 1 && !call_sums_are_whole(sources)))
 		return NULL;
 	struct rf_error *error = keep_calls(calls, n, sources->kernels[kernel], profile);
 	qsort(calls, n, sizeof(*calls), compare_times);
@@ -154,7 +155,7 @@ static struct rf_error *add_row(const struct call_sources *sources, uint32_t ker
 		.kernel = sources->kernels[kernel],
 		.calls = n,
 		.started = started,
-		.whole = is_whole(sources),
+		.whole = call_sums_are_whole(sources),
 		.stands_for = stands_for,
 		.mean_s = mean,
 		.halfwidth_s = isfinite(halfwidth) ? halfwidth : 0,
@@ -166,6 +167,7 @@ static struct rf_error *add_row(const struct call_sources *sources, uint32_t ker
 		.cost_s = sources->cost_ns * 1e-9,
 		.cost_spread_s = sources->cost_spread_ns * 1e-9,
 		.unseen_least_s = of_kernel(sources->unseen_least_ns, kernel),
+		.one_place = sources->from_one_place >> kernel & 1,
 		.unseen_s = of_kernel(sources->unseen_ns, kernel),
 	};
 	return error
@@ -177,7 +179,7 @@ struct rf_error *call_sums_save(const struct call_sources *sources, struct profi
 {
 	struct rf_error *error = NULL;
 	profile_set_fact(profile, "call_times_cost_ns", "%.0f", sources->cost_ns);
-	if (sources->nested && !is_whole(sources)) {
+	if (sources->nested && !call_sums_are_whole(sources)) {
 		profile_set_fact(profile, "call_times_why",
 				 "calls lie within others, and are too short to time all of them");
 		return NULL;

@@ -28,10 +28,15 @@ struct call_sources {
 	uint64_t end;            /* of the run, ns */
 	const uint32_t *kernels; /* the rows in the profile of the calls' kernels */
 	size_t n_kernels;
-	double cost_ns;        /* that timing a call adds to its time */
-	double cost_spread_ns; /* how far off that may be, the same for all calls */
+	double cost_ns;         /* that timing a call adds to its time */
+	double cost_spread_ns;  /* how far off that may be, the same for all calls */
+	uint8_t from_one_place; /* bits of kernels: calls from elsewhere are not seen; a part of the
+				 * run then says nothing */
 	bool nested; /* calls in calls may be among them, where not all of the run was looked at */
 };
+
+/* Whether all of the run was looked at. */
+bool call_sums_are_whole(const struct call_sources *sources);
 
 /* Fills kernel_times and kernel_call_times, for kernels of which nearly all calls that were to be
  * timed were, or says in a fact why no kernel has a row.

@@ -205,7 +205,7 @@ static void stop(struct call_watch *watch)
 /* So large a share of calls whose end could not be seen makes that none is told (call_sums.c). */
 #define MOST_UNSEEN 0.01
 
-static void find_missing(struct call_watch *watch)
+static void find_missing(struct call_watch *watch, bool is_whole)
 {
 	for (size_t k = 0; k < watch->reader.places.n_kernels; k++) {
 		uint64_t started = 0;
@@ -215,13 +215,18 @@ static void find_missing(struct call_watch *watch)
 			call_places_say_missing(
 				&watch->reader.places, watch->reader.places.names[k],
 				"it is called from more places than there are breakpoints for");
+		else if (watch->reader.from_one_place >> k & 1 && !is_whole)
+			call_places_say_missing(
+				&watch->reader.places, watch->reader.places.names[k],
+				"a loop lies next to its entry, and its calls are too short to "
+				"time all of them");
 	}
 }
 
-static void note_missing(struct call_watch *watch, struct profile *profile)
+static void note_missing(struct call_watch *watch, bool is_whole, struct profile *profile)
 {
 	const struct call_places *places = &watch->reader.places;
-	find_missing(watch);
+	find_missing(watch, is_whole);
 	if (!places->n_kernels) {
 		profile_set_fact(profile, "call_times_why", "%s", places->why);
 	} else if (places->missing[0]) {
@@ -255,9 +260,10 @@ struct rf_error *call_watch_finish(struct call_watch *watch, struct profile *pro
 		.n_kernels = watch->reader.places.n_kernels,
 		.cost_ns = watch->cost.pair_ns,
 		.cost_spread_ns = watch->cost.pair_spread_ns,
+		.from_one_place = watch->reader.from_one_place,
 		.nested = watch->reader.pairs.nested,
 	};
-	note_missing(watch, profile);
+	note_missing(watch, call_sums_are_whole(&sources), profile);
 	return call_sums_save(&sources, profile);
 }
 

@@ -460,3 +460,38 @@ Test(call_pairs, unseen_calls)
 		call_pairs_deinit(&pairs);
 	}
 }
+
+/* A call that has begun unseen is over where a place tells that one of its kernel is. */
+Test(call_pairs, unseen_call_that_comes_back)
+{
+	struct call_pairs pairs = {0};
+	const struct call_event events[] = {
+		{.time = 1, .kind = CALL_WINDOW},
+		{.time = 20, .mapped = 10, .tid = 1, .ends_at_back = true, .kind = CALL_UNSEEN},
+		{.time = 30, .tid = 1, .sp = 108, .return_to = 9, .kind = CALL_BACK},
+		{.time = 50,
+		 .tid = 1,
+		 .sp = 108,
+		 .return_to = 7,
+		 .ends_at_back = true,
+		 .kind = CALL_BACK},
+		{.time = 60,
+		 .tid = 1,
+		 .sp = 100,
+		 .return_to = 7,
+		 .ends_at_back = true,
+		 .kind = CALL_ENTRY},
+		{.time = 70,
+		 .tid = 1,
+		 .sp = 108,
+		 .return_to = 7,
+		 .ends_at_back = true,
+		 .kind = CALL_BACK},
+	};
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
+		call_pairs_take(&pairs, &events[i]);
+	call_pairs_end(&pairs, 100);
+	cr_assert(pairs.n_calls == 1 && pairs.calls[0].start == 60 && pairs.calls[0].ns == 10);
+	cr_assert(pairs.unseen_least_ns[0] == 30 && pairs.unseen_ns[0] == 40);
+	call_pairs_deinit(&pairs);
+}

@@ -42,12 +42,12 @@ struct class_misses {
 	struct sums sums;
 	double before; /* of these: before the class was simulated */
 	uint16_t now;  /* in the last burst, which is not in the sums yet */
+	uint16_t n;    /* misses, halved as those of all classes are (MOST_MISSES) */
 	uint32_t n_bursts;
 };
 
 struct misses {
 	uint64_t place; /* of the code */
-	uint16_t by_class[CACHE_CLASSES];
 	uint8_t n_operands;
 	double all, written; /* lines; of these, such as will be written back */
 	uint32_t n_bursts;
@@ -186,16 +186,22 @@ void concentration_miss(struct concentration *concentration, const struct burst_
 	in_class->before += miss.simulated ? 0 : access->weight;
 	in_class->n_bursts += !in_class->now;
 	in_class->now += in_class->now < UINT16_MAX;
-	if (misses->by_class[miss.class] >= MOST_MISSES)
+	if (in_class->n >= MOST_MISSES)
 		for (unsigned k = 0; k < CACHE_CLASSES; k++)
-			misses->by_class[k] /= 2;
-	misses->by_class[miss.class]++;
+			misses->classes[k].n /= 2;
+	in_class->n++;
 	misses->all += 1;
 	misses->written += miss.written;
 	if (!misses->burst_misses++)
 		(void)rf_array_push(concentration->recent, concentration->n_recent,
 				    concentration->cap_recent, access->who);
 	concentration->all++;
+}
+
+/* Most instructions miss nothing, and have no classes. */
+static uint32_t misses_in(const struct misses *misses, unsigned class)
+{
+	return misses->classes ? misses->classes[class].n : 0;
 }
 
 static double all_misses(const struct misses *misses)
@@ -217,7 +223,7 @@ static double n_classes(const uint32_t by_class[CACHE_CLASSES])
 static void add_classes(uint32_t by_class[CACHE_CLASSES], const struct misses *misses)
 {
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)
-		by_class[k] += misses->by_class[k];
+		by_class[k] += misses_in(misses, k);
 }
 
 /* What has to be known of where an instruction goes. */
@@ -316,9 +322,9 @@ static uint64_t main_classes(const struct misses *misses)
 {
 	uint64_t classes = 0, all = 0;
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)
-		all += misses->by_class[k];
+		all += misses_in(misses, k);
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)
-		if (misses->by_class[k] * (uint64_t)CACHE_CLASSES > all)
+		if (misses_in(misses, k) * (uint64_t)CACHE_CLASSES > all)
 			classes |= UINT64_C(1) << k;
 	return classes;
 }
@@ -349,7 +355,7 @@ uint64_t concentration_heavy(const struct concentration *concentration, uint32_t
 	for (uint64_t rest = heavy; rest; rest &= rest - 1) {
 		const unsigned k = (unsigned)__builtin_ctzll(rest);
 		const unsigned n_bursts = misses->classes[k].n_bursts;
-		if (misses->by_class[k] < HEAVY_MISSES || n_bursts < HEAVY_BURSTS ||
+		if (misses_in(misses, k) < HEAVY_MISSES || n_bursts < HEAVY_BURSTS ||
 		    n_bursts < HEAVY_PART * misses->n_bursts)
 			heavy &= ~(UINT64_C(1) << k);
 	}
@@ -363,12 +369,12 @@ static int class_lacking(const struct misses *misses, uint64_t simulated)
 	uint64_t covered = 0, all = 0;
 	int most = -1;
 	for (unsigned k = 0; k < CACHE_CLASSES; k++) {
-		all += misses->by_class[k];
+		const uint32_t n = misses_in(misses, k);
+		all += n;
 		if (simulated >> k & 1) {
-			n_covered += misses->by_class[k] > 0;
-			covered += misses->by_class[k];
-		} else if (misses->by_class[k] &&
-			   (most < 0 || misses->by_class[k] > misses->by_class[most])) {
+			n_covered += n > 0;
+			covered += n;
+		} else if (n && (most < 0 || n > misses_in(misses, (unsigned)most))) {
 			most = (int)k;
 		}
 	}
@@ -454,13 +460,13 @@ struct miss_rate concentration_rate(const struct concentration *concentration, u
 	if (!known(concentration, who, &misses, classes))
 		return (struct miss_rate){0};
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)
-		all += misses.by_class[k];
+		all += classes[k].n;
 	for (uint64_t rest = wanted; rest; rest &= rest - 1) {
 		const int k = __builtin_ctzll(rest);
 		by_time += classes[k].sums.misses / misses.accesses;
 		before += classes[k].before / misses.accesses;
 		deviation += sqrt(squares_of(&misses, &classes[k].sums));
-		counted += misses.by_class[k];
+		counted += classes[k].n;
 	}
 	const double alike = counted / all * misses.n_missed / misses.n_accesses;
 	const double error = error_of(&misses, deviation) + fabs(by_time - alike);

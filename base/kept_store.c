@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* Raised whenever the layout or the meaning of what is kept changes. */
-#define KEPT_VERSION UINT64_C(0x7266706e616d0005)
+#define KEPT_VERSION UINT64_C(0x7266706e616d0006)
 
 /* Clocks of file systems are coarse; within that time two changes can have one stamp. */
 #define SETTLED_NS INT64_C(2000000000)

@@ -154,8 +154,8 @@ static void check_answer(const struct target *target, uint64_t address)
 	if (!arena || target_in_gate(target, address))
 		return;
 	require(address - arena->base < arena->used);
-	const struct piece *piece = code_cache_piece(cache, address);
-	require(piece && piece->kind != PIECE_DATA);
+	struct piece piece;
+	require(code_cache_piece(cache, address, &piece) && piece.kind != PIECE_DATA);
 }
 
 static void check_books(const struct target *target)
@@ -350,7 +350,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t *slots = target->slots, *arenas[] = {cache->arenas[0].host, cache->arenas[1].host};
 	struct profile *profile = target->profile;
 	struct told_threads *told = target->told;
-	target_finish(target);
+	target_finish(target, true);
 	check_profile(profile);
 	unmap_guards(slots, SLOTS_SIZE);
 	for (int i = 0; i < 1 + (int)(layout & 1); i++)

@@ -83,14 +83,17 @@ static void check_writes(const struct code_cache *cache, const struct arena *are
 
 static void check_pieces(const struct code_cache *cache, const struct arena *arena)
 {
-	for (size_t i = 0; i < arena->n_pieces; i++) {
-		const struct piece *piece = &arena->pieces[i];
+	struct piece_reader reader = piece_reader_of(&arena->pieces);
+	size_t n = 0;
+	for (uint32_t before = 0; piece_reader_next(&reader); before = reader.piece.cache, n++) {
+		const struct piece *piece = &reader.piece;
 		require(piece->cache <= arena->used && piece->kind <= PIECE_DATA);
-		require(!i || piece->cache >= piece[-1].cache);
+		require(piece->cache >= before);
 		require(piece->block == NO_BLOCK || piece->block < cache->n_blocks);
 		if (piece->block != NO_BLOCK && piece->kind == PIECE_CLEAN)
 			require(piece->orig < cache->blocks[piece->block].size);
 	}
+	require(n == arena->pieces.n && reader.at == reader.end);
 }
 
 static void check_blocks(struct code_cache *cache, const struct program *program)
@@ -110,8 +113,9 @@ static void check_blocks(struct code_cache *cache, const struct program *program
 		require(block->counter == NO_COUNTER ||
 			(block->counted_at > block->inner && block->counted_at <= arena->used));
 		require(block->stale || code_cache_block(cache, block->pc) == block);
-		const struct piece *piece = code_cache_piece(cache, arena->base + block->inner);
-		require(piece && piece->block == i && piece->orig == 0);
+		struct piece piece;
+		require(code_cache_piece(cache, arena->base + block->inner, &piece));
+		require(piece.block == i && piece.orig == 0);
 	}
 	for (size_t i = 0; i < cache->n_units; i++)
 		require(cache->units[i].counter < cache->n_counters);
@@ -124,10 +128,12 @@ static void check_code(const struct arena *arena)
 	ZydisDecoder decoder;
 	ZydisDecodedInstruction insn;
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	for (size_t i = 0; i < arena->n_pieces; i++) {
-		const struct piece *piece = &arena->pieces[i];
-		const size_t end = i + 1 < arena->n_pieces ? piece[1].cache : piece->cache;
-		for (size_t at = piece->cache; at < end && piece->kind != PIECE_DATA;
+	struct piece_reader reader = piece_reader_of(&arena->pieces);
+	bool more = piece_reader_next(&reader);
+	while (more) {
+		const struct piece piece = reader.piece;
+		more = piece_reader_next(&reader);
+		for (size_t at = piece.cache; at < reader.piece.cache && piece.kind != PIECE_DATA;
 		     at += insn.length) {
 			require(ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
 				&decoder, NULL, arena->host + at, arena->used - at, &insn)));
@@ -150,8 +156,8 @@ static void check_links(const struct code_cache *cache)
 			continue;
 		memcpy(&rel, arena->host + link->site, sizeof(rel));
 		const uint64_t to = link->site + 4 + (uint64_t)(int64_t)rel;
-		const struct piece *piece = code_cache_piece(cache, arena->base + to);
-		require(to < arena->used && piece);
+		struct piece piece;
+		require(to < arena->used && code_cache_piece(cache, arena->base + to, &piece));
 	}
 }
 

@@ -73,20 +73,35 @@ static bool check_modules(const struct kept_code *kept)
 
 /* ---- arenas ---- */
 
+static bool check_piece(const struct kept_code *kept, const struct piece *piece)
+{
+	return piece->kind <= PIECE_DATA && piece->reg < N_REGISTERS &&
+	       piece->spilled <= N_REGISTERS &&
+	       (piece->block == NO_BLOCK || (piece->block < kept->cache.n_blocks &&
+					     piece->orig <= kept->cache.blocks[piece->block].size));
+}
+
+/* Each group has its mark, and there is nothing but groups. */
 static bool check_pieces(const struct kept_code *kept, const struct arena *arena)
 {
-	for (size_t i = 0; i < arena->n_pieces; i++) {
-		const struct piece *piece = &arena->pieces[i];
-		if (piece->cache > arena->used || (i && piece->cache < piece[-1].cache) ||
-		    piece->kind > PIECE_DATA || piece->reg >= N_REGISTERS ||
-		    piece->spilled > N_REGISTERS || !IS_BOOL(piece->in_loop))
+	const struct piece_list *list = &arena->pieces;
+	struct piece_reader reader = piece_reader_of(list);
+	size_t n = 0, n_marks = 0, at = 0;
+	for (uint32_t before = 0; piece_reader_next(&reader); n++) {
+		const struct piece *piece = &reader.piece;
+		if (piece->cache > arena->used || piece->cache < before ||
+		    !check_piece(kept, piece) || (!n && !reader.begins))
 			return false;
-		if (piece->block != NO_BLOCK &&
-		    (piece->block >= kept->cache.n_blocks ||
-		     piece->orig > kept->cache.blocks[piece->block].size))
-			return false;
+		if (reader.begins) {
+			if (n_marks == list->n_marks || list->marks[n_marks].at != at ||
+			    list->marks[n_marks].cache != piece->cache)
+				return false;
+			n_marks++;
+		}
+		before = piece->cache;
+		at = (size_t)(reader.at - list->bytes);
 	}
-	return true;
+	return reader.at == reader.end && n == list->n && n_marks == list->n_marks;
 }
 
 static bool check_fields(const struct arena *arena)

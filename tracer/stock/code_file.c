@@ -45,7 +45,9 @@ static void walk_arena(struct walker *walker, struct arena *arena)
 	VALUE(walker, arena->size);
 	VALUE(walker, arena->constants);
 	LIST(walker, arena, host, used);
-	LIST(walker, arena, pieces, n_pieces);
+	VALUE(walker, arena->pieces.n);
+	LIST(walker, &arena->pieces, bytes, n_bytes);
+	LIST(walker, &arena->pieces, marks, n_marks);
 	LIST(walker, arena, fields, n_fields);
 }
 

@@ -165,20 +165,20 @@ static void add(struct stock *stock, const struct stocked *new)
 	keep_within_memory(stock);
 }
 
-void stock_keep(struct stock *stock, uint64_t program, struct translator *translator)
+void stock_keep(struct stock *stock, uint64_t program, struct translator *translator, bool is_last)
 {
 	const enum kept_kind kind = kind_of(translator);
 	const size_t n_blocks = count_blocks(&translator->cache), i = find(stock, program, kind);
 	const struct kept_code *code = i < stock->n_items ? stock->items[i].code : NULL;
 	const size_t known = code && inherit_suits(translator, code) ? stock->items[i].n_blocks : 0;
 	assert(program);
-	if ((stock->n_images < 2 && !stock->store) ||
+	if ((stock->n_images < 2 && (!stock->store || kind == KEPT_CODE_PLAIN)) ||
 	    n_blocks < known + known / GROWTH + MIN_BLOCKS || !has_spare_room(translator))
 		return;
 	const struct stocked new = {.program = program,
 				    .kind = kind,
 				    .n_blocks = n_blocks,
-				    .code = kept_code_take(translator),
+				    .code = kept_code_take(translator, is_last),
 				    .is_new = true};
 	if (new.code)
 		add(stock, &new);

@@ -24,8 +24,9 @@ uint64_t stock_program(struct stock *stock, pid_t pid);
 void stock_add_image(struct stock *stock);
 /* An image that ran the program is gone: keeps what it has translated, where that is more than what
  * is kept of the program, or that does not suit it any more.  Its code's memory must still be
- * there. */
-void stock_keep(struct stock *stock, uint64_t program, struct translator *translator);
+ * there.  `is_last`: the translator is asked for nothing more, so that its lists are taken from
+ * it. */
+void stock_keep(struct stock *stock, uint64_t program, struct translator *translator, bool is_last);
 /* What is kept of a program that suits a translator, to be released (kept_code_release) by the
  * caller; or NULL. */
 struct kept_code *stock_find(struct stock *stock, uint64_t program,

@@ -46,13 +46,13 @@ void copies_inherit(struct target *target, enum copy copy)
 	kept_code_release(kept);
 }
 
-void copies_keep(struct target *target)
+void copies_keep(struct target *target, bool is_last)
 {
 	if (!target->stock || !target->program || target->native || target->overwritten)
 		return;
-	stock_keep(target->stock, target->program, &target->copies[COPY_FIRST]);
+	stock_keep(target->stock, target->program, &target->copies[COPY_FIRST], is_last);
 	if (target->has_plain && target->drain)
-		stock_keep(target->stock, target->program, &target->copies[COPY_PLAIN]);
+		stock_keep(target->stock, target->program, &target->copies[COPY_PLAIN], is_last);
 }
 
 /* ---- what is hot ---- */

@@ -15,9 +15,9 @@
 /* A copy that has nothing yet, but its memory, gets what is kept of the program
  * (stock/stock.h). */
 void copies_inherit(struct target *target, enum copy copy);
-/* The target is gone, but for its memory: keeps what its copies have.  The lock is held by the
- * caller. */
-void copies_keep(struct target *target);
+/* The target is gone, but for its memory: keeps what its copies have.  `is_last`: nobody asks what
+ * is in its code caches any more.  The lock is held by the caller. */
+void copies_keep(struct target *target, bool is_last);
 
 /* How often threads change in a run that is only counted, where nothing depends on when they do:
  * one after the other, and each as many times later as the one before took.  Where many threads

@@ -483,6 +483,8 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 			images_retire(run, run->targets[i]);
 	if (run->stock && (!run->drain || named_functions_all_read(drain_allocators(run->drain))))
 		stock_close(run->stock);
+	images_free_retired(run); /* what is saved now needs their memory */
+	large_release();
 	error = run->span ? span_settle(run->span, run->profile) : NULL;
 	drain_finish(run->drain, &run->told);
 	told_threads_note(&run->told, run->profile);

@@ -17,7 +17,7 @@ void images_retire(struct counted_run *run, struct target *target)
 	for (size_t i = 0; i < run->tracees.n_items; i++)
 		if (run->tracees.items[i].target == target)
 			run->tracees.items[i].target = NULL;
-	target_finish(target);
+	target_finish(target, !run->keep_rest && !births_has(run, target));
 	run->n_finished++;
 }
 

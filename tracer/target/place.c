@@ -272,7 +272,8 @@ void place_flush(struct target *target, pid_t tid)
 	if (slot)
 		leave_record(target, slot, &regs);
 	struct translator *copy;
-	const struct piece *piece = target_piece(target, regs.rip, &copy);
+	struct piece found;
+	const struct piece *piece = target_piece(target, regs.rip, &copy, &found) ? &found : NULL;
 	if (slot && piece && piece->block != NO_BLOCK) {
 		struct code_cache *cache = &copy->cache;
 		borrowed_back(cache, slot, piece, &regs);
@@ -291,7 +292,8 @@ static enum place place_of(struct target *target, uint8_t *slot, struct user_reg
 	if (target_in_gate(target, regs->rip))
 		return place_in_gate(target, slot, regs);
 	struct translator *copy;
-	const struct piece *piece = target_piece(target, regs->rip, &copy);
+	struct piece found;
+	const struct piece *piece = target_piece(target, regs->rip, &copy, &found) ? &found : NULL;
 	if (!copy)
 		return PLACE_NATIVE;
 	if (!piece || piece->block == NO_BLOCK || piece->kind == PIECE_STEP ||
@@ -353,7 +355,8 @@ bool place_behind_transfer(struct tracee *tracee, int number, struct user_regs_s
 	pthread_mutex_lock(target->lock);
 	uint8_t *slot = target_slot(target, tracee->tid);
 	struct translator *copy;
-	const struct piece *piece = target_piece(target, regs->rip, &copy);
+	struct piece found;
+	const struct piece *piece = target_piece(target, regs->rip, &copy, &found) ? &found : NULL;
 	const bool ours = slot && piece && piece->block != NO_BLOCK &&
 			  !target_in_gate(target, regs->rip) &&
 			  behind_transfer(target, slot, copy, piece, regs);

@@ -9,6 +9,7 @@
 #include "tracer/target/copies.h"
 #include "tracer/target/cuts.h"
 #include "tracer/target/entry_table.h"
+#include "tracer/target/shared_memory.h"
 #include "tracer/target/watchdog.h"
 #include "tracer/target/watched_calls.h"
 #include "tracer/target/windows.h"
@@ -233,6 +234,7 @@ void requests_answer(struct target *target, int index)
 	}
 	if (__atomic_exchange_n(state, STATE_DONE, __ATOMIC_SEQ_CST) == STATE_SLEEPING)
 		wake_asker(target, index);
+	shared_memory_let_go(target);
 }
 
 /* ---- the server ---- */

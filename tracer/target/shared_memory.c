@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define ARENA_SIZE (128ull << 20)
+#define LET_GO_AFTER (1u << 20) /* bytes of new code */
 
 /* A memfd made by the target (so that no descriptor of ours is inherited), mapped here. */
 struct shared {
@@ -170,6 +171,20 @@ void shared_memory_unmap_remote(struct target *target, struct injection *injecti
 	}
 	if (target->slots_address)
 		injection_call(injection, SYS_munmap, target->slots_address, SLOTS_SIZE);
+}
+
+/* What changes in old code later, links above all, brings single pages back. */
+void shared_memory_let_go(struct target *target)
+{
+	for (int copy = 0; copy < N_COPIES; copy++)
+		for (int i = 0; i < target->copies[copy].cache.n_arenas; i++) {
+			struct arena *arena = &target->copies[copy].cache.arenas[i];
+			size_t *before = &target->let_go[copy][i];
+			if (arena->used - *before < LET_GO_AFTER)
+				continue;
+			*before = arena->used & -(size_t)LET_GO_AFTER;
+			(void)madvise(arena->host, *before, MADV_DONTNEED);
+		}
 }
 
 void shared_memory_unmap(struct target *target)

@@ -55,11 +55,11 @@ struct translator *target_copy_at(const struct target *target, uint64_t address)
 	return NULL;
 }
 
-const struct piece *target_piece(const struct target *target, uint64_t address,
-				 struct translator **copy)
+bool target_piece(const struct target *target, uint64_t address, struct translator **copy,
+		  struct piece *piece)
 {
 	*copy = target_copy_at(target, address);
-	return *copy ? code_cache_piece(&(*copy)->cache, address) : NULL;
+	return *copy && code_cache_piece(&(*copy)->cache, address, piece);
 }
 
 static bool is_behind_call(const struct target *target, uint64_t pc)
@@ -86,10 +86,11 @@ uint64_t target_map(struct target *target, pid_t tid, uint64_t address, uint64_t
 {
 	struct translator *copy;
 	uint64_t pc = 0;
-	const struct piece *piece = target_piece(target, address, &copy);
+	struct piece piece;
+	const bool found = target_piece(target, address, &copy, &piece);
 	*ours = copy && had_thread(target, tid);
-	if (*ours && piece && piece->block != NO_BLOCK && !target_in_gate(target, address))
-		pc = copy->cache.blocks[piece->block].pc + piece->orig;
+	if (*ours && found && piece.block != NO_BLOCK && !target_in_gate(target, address))
+		pc = copy->cache.blocks[piece.block].pc + piece.orig;
 	uint8_t *slot = *ours && wait_sp && is_behind_call(target, address)
 				? target_slot(target, tid)
 				: NULL;
@@ -111,10 +112,10 @@ uint64_t target_body(struct target *target, int slot, uint64_t pc)
 uint64_t target_behind_syscall(struct target *target, uint64_t sysret)
 {
 	struct translator *copy;
-	const struct piece *piece = target_piece(target, sysret, &copy);
-	if (!piece || piece->block == NO_BLOCK)
+	struct piece piece;
+	if (!target_piece(target, sysret, &copy, &piece) || piece.block == NO_BLOCK)
 		return 0;
-	return copy->cache.blocks[piece->block].pc + piece->orig + 2;
+	return copy->cache.blocks[piece.block].pc + piece.orig + 2;
 }
 
 bool target_stop_thread(struct target *target, int slot)

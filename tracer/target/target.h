@@ -79,8 +79,9 @@ struct target {
 	struct copies_pace *pace; /* of the whole run, not owned; NULL: nothing is only counted */
 	struct windows *windows;  /* of the whole run, not owned; NULL: all is traced, or nothing */
 	uint8_t *slots;           /* MAX_SLOTS slots, as mapped here */
-	uint64_t slots_address;   /* and in the target */
-	uint64_t gate_address;    /* the gate's copy in the target */
+	size_t let_go[N_COPIES][MAX_ARENAS]; /* shared_memory_let_go: bytes */
+	uint64_t slots_address;              /* and in the target */
+	uint64_t gate_address;               /* the gate's copy in the target */
 	struct {
 		pid_t tid; /* 0: the slot is free */
 		uint32_t thread;
@@ -194,9 +195,10 @@ bool target_in_gate(const struct target *target, uint64_t pc);
 struct translator *target_copy_of(struct target *target, int slot);
 /* The copy whose code cache holds an address, or NULL. */
 struct translator *target_copy_at(const struct target *target, uint64_t address);
-/* The piece that holds an address of any code cache, with *copy, or NULL. */
-const struct piece *target_piece(const struct target *target, uint64_t address,
-				 struct translator **copy);
+/* Whether a piece of any code cache holds an address; *piece is what it says.  *copy: whose code
+ * cache has the address, or NULL. */
+bool target_piece(const struct target *target, uint64_t address, struct translator **copy,
+		  struct piece *piece);
 
 /* The program's address for `address` in the code cache, when `tid` was one of this target's
  * threads; 0 for the gate and for code between the program's instructions.  *ours is false when

@@ -289,13 +289,13 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 	return NULL;
 }
 
-void target_finish(struct target *target)
+void target_finish(struct target *target, bool is_last)
 {
 	server_stop(target);
 	pthread_mutex_lock(target->lock);
 	collect_threads(target);
 	counts_save(target);
-	copies_keep(target);
+	copies_keep(target, is_last);
 	release_memory(target);
 	target->finished = true;
 	pthread_mutex_unlock(target->lock);

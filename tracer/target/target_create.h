@@ -17,8 +17,9 @@ struct rf_error *target_create(pid_t tid, struct module_files *files, struct pro
 void target_destroy(struct target *target);
 
 /* Stops the server and collects the counts of all threads into the profile; frees what only a
- * running target needs.  The map of addresses stays. */
-void target_finish(struct target *target);
+ * running target needs.  The map of addresses stays, unless this is the last that is asked of it.
+ */
+void target_finish(struct target *target, bool is_last);
 
 /* Takes a slot for a thread; returns its GS base in the target, or 0 when all are taken.
  * `stack_pointer`: before it runs; 0: not known.  `starter`: the slot of the thread that has

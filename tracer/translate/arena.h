@@ -1,7 +1,10 @@
 /* An arena: memory that the target maps r-x and the tracer maps rw, to which code is only ever
  * appended.  Every emitted byte belongs to a piece, which says what program address it stands for
  * and what the program's state is when a thread is stopped at its first byte; pieces are in the
- * order of their addresses, so one binary search explains any address in the arena. */
+ * order of their addresses, so one binary search explains any address in the arena.
+ *
+ * There are ten pieces for each block of code with checks, and one of them is asked for now and
+ * then: they are kept as their differences, some three bytes each. */
 #pragma once
 
 #include "base/error.h"
@@ -37,6 +40,45 @@ struct piece {
 	bool in_loop;    /* PIECE_STEP: `reg` holds the counter as in PIECE_LOOP */
 };
 
+/* Pieces one behind the other, each as what differs from the one before.  A group of them begins
+ * with one that is whole, where a mark is. */
+struct piece_mark {
+	uint32_t cache; /* of the first piece of the group */
+	uint32_t at;    /* in `bytes` */
+};
+struct piece_list {
+	size_t n;
+	uint8_t *bytes;
+	size_t n_bytes, cap_bytes;
+	struct piece_mark *marks;
+	size_t n_marks, cap_marks;
+	struct piece last; /* of those that were added here */
+};
+
+/* Goes through pieces in their order. */
+struct piece_reader {
+	const uint8_t *at, *end;
+	struct piece piece; /* the one that was read last */
+	bool begins;        /* a group */
+};
+struct piece_reader piece_reader_of(const struct piece_list *list);
+/* Reads the next one; false: there is none, or (at < end) what is there is none.  Never reads
+ * beyond the end. */
+bool piece_reader_next(struct piece_reader *reader);
+
+/* Finds pieces by offsets that tend to follow each other; all zero at first. */
+struct piece_cursor {
+	bool is_set, has_next;
+	struct piece here;          /* the piece that was found last, if is_set */
+	struct piece_reader reader; /* at the next one, if has_next */
+};
+/* The piece that holds a cache offset, in `here`; false: none does. */
+bool piece_cursor_find(struct piece_cursor *cursor, const struct piece_list *list, uint64_t offset);
+
+/* Adds all pieces of another list, which come behind.  False when memory is short. */
+bool piece_list_join(struct piece_list *list, const struct piece_list *more);
+void piece_list_deinit(struct piece_list *list);
+
 /* What in the code depends on where it is, or the program's modules are (kept_code.h). */
 enum field_kind {
 	/* 4 bytes: the distance to an address of the module that the block is of, */
@@ -70,11 +112,9 @@ struct arena {
 	uint8_t *host; /* the same memory here */
 	size_t size, used;
 	struct put_aside constants; /* cache offsets: for return addresses that calls push */
-	struct piece *pieces;
-	size_t n_pieces, cap_pieces;
-	const struct piece *lent; /* those of the code that was inherited, before all others */
-	size_t n_lent;
-	struct field *fields; /* of all code */
+	struct piece_list pieces;
+	struct piece_list lent; /* those of the code that was inherited, before all others */
+	struct field *fields;   /* of all code */
 	size_t n_fields, cap_fields;
 	bool lacks_fields; /* memory was short */
 	bool is_open;      /* a piece has begun, and what is emitted belongs to it */
@@ -105,5 +145,5 @@ void arena_end_piece(struct arena *arena);
 /* Takes note of a field that begins `ahead` bytes behind what has been appended. */
 void arena_note_field(struct arena *arena, enum field_kind kind, ptrdiff_t ahead, uint64_t pc);
 
-/* The piece that holds a cache offset, or NULL. */
-const struct piece *arena_piece_at(const struct arena *arena, uint64_t offset);
+/* Whether a piece holds a cache offset; *piece is what it says. */
+bool arena_piece_at(const struct arena *arena, uint64_t offset, struct piece *piece);

@@ -28,7 +28,7 @@ void code_cache_deinit(struct code_cache *cache)
 	for (size_t i = cache->n_inherited; i < cache->n_blocks; i++)
 		free(cache->blocks[i].bytes);
 	for (int i = 0; i < cache->n_arenas; i++) {
-		free(cache->arenas[i].pieces);
+		piece_list_deinit(&cache->arenas[i].pieces);
 		large_free(cache->arenas[i].fields);
 	}
 	large_free(cache->landings);
@@ -134,10 +134,10 @@ uint64_t code_cache_pc_of_body(const struct code_cache *cache, uint64_t address)
 	return 0;
 }
 
-const struct piece *code_cache_piece(const struct code_cache *cache, uint64_t address)
+bool code_cache_piece(const struct code_cache *cache, uint64_t address, struct piece *piece)
 {
 	const struct arena *arena = code_cache_arena_at(cache, address);
-	return arena ? arena_piece_at(arena, address - arena->base) : NULL;
+	return arena && arena_piece_at(arena, address - arena->base, piece);
 }
 
 struct rf_error *code_cache_add_link(struct code_cache *cache, const struct link *link)

@@ -193,8 +193,8 @@ struct arena *code_cache_arena_at(const struct code_cache *cache, uint64_t addre
  * blocks. */
 uint64_t code_cache_pc_of_body(const struct code_cache *cache, uint64_t address);
 
-/* The piece that holds a target address, or NULL. */
-const struct piece *code_cache_piece(const struct code_cache *cache, uint64_t address);
+/* Whether a piece holds a target address; *piece is what it says. */
+bool code_cache_piece(const struct code_cache *cache, uint64_t address, struct piece *piece);
 
 /* Offset of a counter from the thread's GS base. */
 static inline uint32_t counter_offset(uint32_t counter)

@@ -111,12 +111,11 @@ static bool copy_arena(struct code_cache *cache, const struct code_cache *from, 
 {
 	struct arena *to = &cache->arenas[number];
 	const struct arena *arena = &from->arenas[number];
-	assert(!to->n_pieces && to->used <= arena->used);
+	assert(!to->pieces.n && to->used <= arena->used);
 	memcpy(to->host, arena->host, arena->used);
 	to->used = arena->used;
 	to->constants = arena->constants;
 	to->lent = arena->pieces;
-	to->n_lent = arena->n_pieces;
 	return COPY(to, arena, fields, n_fields, cap_fields);
 }
 

@@ -15,6 +15,7 @@
 struct taking {
 	struct kept_code *kept;
 	struct translator *translator;
+	bool moves; /* the translator's lists become those that are kept */
 	uint8_t *module_of_block;
 };
 
@@ -25,13 +26,28 @@ static void *copy_of(struct kept_code *kept, const void *items, size_t n, size_t
 	if (copy)
 		memcpy(copy, items, n * size);
 	kept->failed |= n && !copy;
-	kept->size += n * size;
 	return copy;
 }
-#define COPY(kept, to, from, items, n)                                                         \
-	do {                                                                                   \
-		(to)->items = copy_of(kept, (from)->items, (from)->n, sizeof(*(from)->items)); \
-		(to)->n = (from)->n;                                                           \
+
+/* The list itself without the room for more items that it had, or a copy. */
+static void *take_list(const struct taking *taking, void *items, size_t n, size_t size)
+{
+	taking->kept->size += n * size;
+	if (!taking->moves)
+		return copy_of(taking->kept, items, n, size);
+	void *shorter = n ? realloc(items, n * size) : NULL;
+	if (!n)
+		free(items);
+	return n && !shorter ? items : shorter;
+}
+#define TAKE(taking, to, from, items, n, cap)                                                      \
+	do {                                                                                       \
+		(to)->items = take_list(taking, (from)->items, (from)->n, sizeof(*(from)->items)); \
+		(to)->n = (from)->n;                                                               \
+		if ((taking)->moves) {                                                             \
+			(from)->items = NULL;                                                      \
+			(from)->n = (from)->cap = 0;                                               \
+		}                                                                                  \
 	} while (0)
 
 /* ---- modules ---- */
@@ -239,19 +255,15 @@ static void take_code(struct taking *taking)
 
 /* ---- the code ---- */
 
-/* The module of the block whose code stands at a cache offset.  *piece: the number of one near by,
- * and then of that one; offsets tend to follow each other. */
-static uint8_t module_at(const struct taking *taking, const struct arena *arena, size_t *piece,
-			 uint32_t offset)
+/* The module of the block whose code stands at a cache offset. */
+static uint8_t module_at(const struct taking *taking, const struct arena *arena,
+			 struct piece_cursor *pieces, uint32_t offset)
 {
-	const struct piece *pieces = arena->pieces;
-	if (*piece >= arena->n_pieces || pieces[*piece].cache > offset)
-		*piece = rf_search(arena->n_pieces, i, pieces[i].cache <= offset) - 1;
-	assert(*piece < arena->n_pieces);
-	while (*piece + 1 < arena->n_pieces && pieces[*piece + 1].cache <= offset)
-		++*piece;
-	const uint32_t block = pieces[*piece].block;
-	return block == NO_BLOCK ? NO_MODULE : taking->module_of_block[block];
+	const bool found = piece_cursor_find(pieces, &arena->pieces, offset);
+	assert(found);
+	return !found || pieces->here.block == NO_BLOCK
+		       ? NO_MODULE
+		       : taking->module_of_block[pieces->here.block];
 }
 
 static bool is_of_block(enum field_kind kind)
@@ -274,13 +286,13 @@ static void take_fields(struct taking *taking, int number)
 	struct kept_code *kept = taking->kept;
 	const struct arena *arena = &kept->cache.arenas[number];
 	uint8_t *modules = new_modules(kept, arena->n_fields);
-	size_t piece = 0;
+	struct piece_cursor pieces = {0};
 	for (size_t i = 0; i < arena->n_fields && !kept->failed; i++) {
 		const struct field *field = &arena->fields[i];
 		const enum field_kind kind = (enum field_kind)field->kind;
 		modules[i] = NO_MODULE;
 		if (is_of_block(kind))
-			modules[i] = module_at(taking, arena, &piece, field->at);
+			modules[i] = module_at(taking, arena, &pieces, field->at);
 		else if (kind != FIELD_IN_ARENA)
 			modules[i] = module_of(taking, field->pc);
 		if (kind == FIELD_TO_MODULE && modules[i] != NO_MODULE)
@@ -293,14 +305,14 @@ static void take_fields(struct taking *taking, int number)
  * lead to modules that are there, or through a slot of the GOT, with what the slot holds compared;
  * a direct jump stays in its own module, even where it leads to no code.  *fits becomes false where
  * that is not so. */
-static uint8_t module_of_link(const struct taking *taking, const struct link *link, size_t *piece,
-			      bool *fits)
+static uint8_t module_of_link(const struct taking *taking, const struct link *link,
+			      struct piece_cursor *pieces, bool *fits)
 {
 	const struct code_cache *cache = &taking->kept->cache;
 	const uint8_t to = module_of(taking, link->target);
 	if (link->is_stub)
 		return to;
-	const uint8_t from = module_at(taking, &cache->arenas[link->arena], piece, link->site);
+	const uint8_t from = module_at(taking, &cache->arenas[link->arena], pieces, link->site);
 	if (from == NO_MODULE || from == to || link->by_got)
 		return to;
 	*fits &= to == NO_MODULE;
@@ -315,11 +327,11 @@ static bool take_links(struct taking *taking)
 	uint8_t *of_links = new_modules(kept, cache->n_links);
 	uint8_t *of_stubs = new_modules(kept, cache->n_stubs);
 	struct u64_map outside = {0}; /* targets that are no code → their modules */
-	size_t piece[MAX_ARENAS] = {0};
+	struct piece_cursor pieces[MAX_ARENAS] = {{0}};
 	bool fits = true;
 	for (size_t i = 0; i < cache->n_links && !kept->failed; i++) {
 		const struct link *link = &cache->links[i];
-		of_links[i] = module_of_link(taking, link, &piece[link->arena], &fits);
+		of_links[i] = module_of_link(taking, link, &pieces[link->arena], &fits);
 		if (of_links[i] != NO_MODULE && module_of(taking, link->target) == NO_MODULE)
 			kept->failed |= !u64_map_set(&outside, link->target, of_links[i]);
 	}
@@ -340,48 +352,63 @@ static bool take_links(struct taking *taking)
 	return fits;
 }
 
+/* Those that were lent come first; they are another's. */
+static void take_pieces(const struct taking *taking, struct arena *to, struct arena *from)
+{
+	if (taking->moves && !from->lent.n) {
+		to->pieces = from->pieces;
+		from->pieces = (struct piece_list){0};
+	} else {
+		taking->kept->failed |= !piece_list_join(&to->pieces, &from->lent) ||
+					!piece_list_join(&to->pieces, &from->pieces);
+	}
+	taking->kept->size += to->pieces.n_bytes + to->pieces.n_marks * sizeof(*to->pieces.marks);
+	if (taking->moves)
+		piece_list_deinit(&from->pieces);
+}
+
 static void take_arena(struct taking *taking, int number)
 {
 	struct kept_code *kept = taking->kept;
-	const struct arena *from = &taking->translator->cache.arenas[number];
+	struct arena *from = &taking->translator->cache.arenas[number];
 	struct arena *to = &kept->cache.arenas[number];
-	const size_t n = from->n_lent + from->n_pieces;
 	kept->failed |= from->lacks_fields;
 	*to = (struct arena){.base = from->base,
 			     .size = from->size,
 			     .used = from->used,
 			     .constants = from->constants};
 	to->host = copy_of(kept, from->host, from->used, 1);
-	to->pieces = malloc(n * sizeof(*to->pieces) + 1);
-	if (to->pieces && n) {
-		if (from->n_lent)
-			memcpy(to->pieces, from->lent, from->n_lent * sizeof(*to->pieces));
-		if (from->n_pieces)
-			memcpy(to->pieces + from->n_lent, from->pieces,
-			       from->n_pieces * sizeof(*to->pieces));
-	}
-	kept->failed |= !to->pieces;
-	to->n_pieces = n;
-	kept->size += n * sizeof(*to->pieces);
-	COPY(kept, to, from, fields, n_fields);
+	kept->size += from->used;
+	take_pieces(taking, to, from);
+	TAKE(taking, to, from, fields, n_fields, cap_fields);
 }
 
 /* ---- all else ---- */
 
-static void take_lists(struct kept_code *kept, const struct code_cache *from)
+/* The copies of the program's code that a translator has: they lie in `code` from now on. */
+static void free_bytes(struct code_cache *cache)
 {
-	struct code_cache *to = &kept->cache;
+	for (size_t i = cache->n_inherited; i < cache->n_blocks; i++)
+		free(cache->blocks[i].bytes);
+	cache->n_inherited = cache->n_blocks;
+}
+
+static void take_lists(struct taking *taking, struct code_cache *from)
+{
+	struct code_cache *to = &taking->kept->cache;
 	to->n_arenas = from->n_arenas;
 	to->n_counters = from->n_counters;
 	to->block_counters = from->block_counters;
-	COPY(kept, to, from, blocks, n_blocks);
-	COPY(kept, to, from, units, n_units);
-	COPY(kept, to, from, links, n_links);
-	COPY(kept, to, from, stubs, n_stubs);
-	COPY(kept, to, from, landings, n_landings);
-	COPY(kept, to, from, crossings, n_crossings);
-	COPY(kept, to, from, derived, n_derived);
-	COPY(kept, to, from, leaving, n_junctions);
+	if (taking->moves)
+		free_bytes(from);
+	TAKE(taking, to, from, blocks, n_blocks, cap_blocks);
+	TAKE(taking, to, from, units, n_units, cap_units);
+	TAKE(taking, to, from, links, n_links, cap_links);
+	TAKE(taking, to, from, stubs, n_stubs, cap_stubs);
+	TAKE(taking, to, from, landings, n_landings, cap_landings);
+	TAKE(taking, to, from, crossings, n_crossings, cap_crossings);
+	TAKE(taking, to, from, derived, n_derived, cap_derived);
+	TAKE(taking, to, from, leaving, n_junctions, cap_leaving);
 	to->n_inherited = to->n_blocks; /* none of them has bytes of its own */
 }
 
@@ -397,13 +424,20 @@ static const struct code_block *kept_block(const struct kept_code *kept, size_t 
 	return &kept->cache.blocks[kept->of_blocks.numbers[i]];
 }
 
+/* All that it has was kept. */
+static void end_index(const struct taking *taking, struct pc_index *index)
+{
+	if (taking->moves)
+		u64_map_deinit(&index->own);
+}
+
 /* What is found by an address: all of it begins a block, follows a call at a block's end, or is
  * linked to. */
 static void take_indexes(struct taking *taking)
 {
 	struct kept_code *kept = taking->kept;
 	struct code_cache *to = &kept->cache;
-	const struct code_cache *from = &taking->translator->cache;
+	struct code_cache *from = &taking->translator->cache;
 	for (size_t i = 0; i < kept->of_blocks.begin[KEPT_MODULES]; i++) {
 		const struct code_block *block = kept_block(kept, i);
 		const uint64_t end = block->pc + block->size;
@@ -411,15 +445,19 @@ static void take_indexes(struct taking *taking)
 			    code_cache_find(from, &from->block_of_pc, block->pc));
 		keep_number(kept, &to->calls, end, code_cache_find(from, &from->calls, end));
 	}
+	end_index(taking, &from->block_of_pc);
+	end_index(taking, &from->calls);
 	for (size_t i = 0; i < kept->of_landings.begin[KEPT_MODULES]; i++) {
 		const uint64_t pc = to->landings[kept->of_landings.numbers[i]].pc;
 		keep_number(kept, &to->landing_of_pc, pc,
 			    code_cache_find(from, &from->landing_of_pc, pc));
 	}
+	end_index(taking, &from->landing_of_pc);
 	for (size_t i = 0; i < kept->of_links.begin[KEPT_MODULES]; i++) {
 		const uint64_t pc = to->links[kept->of_links.numbers[i]].target;
 		keep_number(kept, &to->links_to, pc, code_cache_find(from, &from->links_to, pc));
 	}
+	end_index(taking, &from->links_to);
 	const struct u64_map *const maps[] = {&to->block_of_pc.own, &to->calls.own,
 					      &to->landing_of_pc.own, &to->links_to.own};
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
@@ -495,7 +533,7 @@ static bool take(struct taking *taking)
 	struct code_cache *cache = &kept->cache;
 	kept->batch_insns = taking->translator->batch_insns;
 	kept->is_plain = taking->translator->is_plain;
-	take_lists(kept, &taking->translator->cache);
+	take_lists(taking, &taking->translator->cache);
 	for (int i = 0; i < cache->n_arenas; i++)
 		take_arena(taking, i);
 	take_groups(kept, taking->translator->trace);
@@ -515,9 +553,9 @@ static bool take(struct taking *taking)
 	return !kept->failed && kept->n_modules && are_apart(kept);
 }
 
-struct kept_code *kept_code_take(struct translator *translator)
+struct kept_code *kept_code_take(struct translator *translator, bool moves)
 {
-	struct taking taking = {calloc(1, sizeof(*taking.kept)), translator, NULL};
+	struct taking taking = {calloc(1, sizeof(*taking.kept)), translator, moves, NULL};
 	if (!taking.kept)
 		return NULL;
 	taking.kept->n_users = 1;

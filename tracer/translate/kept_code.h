@@ -73,8 +73,9 @@ struct kept_code {
 };
 
 /* What a translator has made, or NULL: it cannot be kept, or memory is short.  Its code's memory
- * must be there. */
-struct kept_code *kept_code_take(struct translator *translator);
+ * must be there.  `moves`: the translator is asked for nothing more; then its lists themselves are
+ * taken, so that memory has them once. */
+struct kept_code *kept_code_take(struct translator *translator, bool moves);
 /* Finds the bytes of the blocks of all modules in `code`.  False: some are not there. */
 bool kept_code_find_bytes(struct kept_code *kept);
 /* One user more, and one less: the last one frees it.  NULL is allowed. */

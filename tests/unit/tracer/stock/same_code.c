@@ -38,15 +38,13 @@ static void compare_arenas(const struct arena *x, const struct arena *y)
 	cr_assert_eq(x->size, y->size);
 	cr_assert_eq(x->used, y->used);
 	cr_assert(memcmp(x->host, y->host, x->used) == 0);
-	EACH(struct piece, x, y, pieces, n_pieces)
+	cr_assert_eq(x->pieces.n, y->pieces.n);
+	cr_assert_eq(x->pieces.n_bytes, y->pieces.n_bytes);
+	cr_assert(memcmp(x->pieces.bytes, y->pieces.bytes, x->pieces.n_bytes) == 0);
+	EACH(struct piece_mark, &x->pieces, &y->pieces, marks, n_marks)
 	{
 		SAME(cache);
-		SAME(block);
-		SAME(orig);
-		SAME(kind);
-		SAME(reg);
-		SAME(spilled);
-		SAME(in_loop);
+		SAME(at);
 	}
 	EACH(struct field, x, y, fields, n_fields)
 	{

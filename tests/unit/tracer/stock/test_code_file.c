@@ -38,7 +38,7 @@ static struct kept_code *random_code(const struct setting *setting)
 	}
 	for (size_t i = 0; i < process.translator.cache.n_blocks; i++)
 		process.translator.cache.blocks[i].has_row = random_next() % 2;
-	struct kept_code *kept = kept_code_take(&process.translator);
+	struct kept_code *kept = kept_code_take(&process.translator, false);
 	cr_assert(kept);
 	close_process(&process);
 	return kept;
@@ -143,7 +143,7 @@ static void use(struct kept_code *kept, const struct setting *setting)
 	cr_assert(derive_executions(&heir.translator.cache, counters, executions));
 	free(counters);
 	free(executions);
-	struct kept_code *again = kept_code_take(&heir.translator);
+	struct kept_code *again = kept_code_take(&heir.translator, false);
 	kept_code_release(again);
 	close_process(&heir);
 }

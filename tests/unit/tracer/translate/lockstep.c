@@ -124,8 +124,10 @@ static bool goes_by_got(const struct code_cache *cache, uint32_t block, uint64_t
 	for (uint32_t i = code_cache_find(cache, &cache->links_to, pc); i != NOT_THERE;
 	     i = cache->links[i].next) {
 		const struct link *link = &cache->links[i];
+		struct piece piece;
 		if (link->by_got &&
-		    arena_piece_at(&cache->arenas[link->arena], link->site)->block == block)
+		    arena_piece_at(&cache->arenas[link->arena], link->site, &piece) &&
+		    piece.block == block)
 			return true;
 	}
 	return false;
@@ -136,8 +138,9 @@ static bool goes_by_got(const struct code_cache *cache, uint32_t block, uint64_t
 static bool returns_by_jump(const struct code_cache *cache, uint32_t block)
 {
 	const struct arena *arena = &cache->arenas[cache->blocks[block].arena];
-	for (size_t i = 0; i < arena->n_pieces; i++)
-		if (arena->pieces[i].block == block && arena->pieces[i].kind == PIECE_RETURN)
+	struct piece_reader reader = piece_reader_of(&arena->pieces);
+	while (piece_reader_next(&reader))
+		if (reader.piece.block == block && reader.piece.kind == PIECE_RETURN)
 			return false;
 	return true;
 }
@@ -261,7 +264,8 @@ static bool regs_at_fault(struct run *run)
 {
 	struct lockstep *lockstep = run->lockstep;
 	const struct code_cache *cache = &lockstep->translator.cache;
-	const struct piece *piece = code_cache_piece(cache, run->raw.rip);
+	struct piece found;
+	const struct piece *piece = code_cache_piece(cache, run->raw.rip, &found) ? &found : NULL;
 	struct user_regs_struct *regs = &run->regs;
 	*regs = run->raw;
 	if (!piece || piece->block == NO_BLOCK)

@@ -22,7 +22,7 @@ static void open_arena(void)
 
 static void close_arena(void)
 {
-	free(arena.pieces);
+	piece_list_deinit(&arena.pieces);
 }
 
 /* The instructions from `at` on, in Intel's syntax, with "; " between them. */

@@ -4,6 +4,7 @@
  * stay the same whatever they are asked for from then on. */
 #include "tests/unit/tracer/stock/same_code.h"
 #include "tests/unit/tracer/translate/lockstep.h"
+#include "tests/unit/tracer/translate/piece_array.h"
 #include "tests/unit/tracer/translate/translated_process.h"
 #include "tracer/translate/inherit.h"
 
@@ -25,22 +26,17 @@
 	for (size_t i = 0; i < x->n; i++)                         \
 		for (const type *a = &x->list[i], *b = &y->list[i], *end = a + 1; a < end; a++)
 
-/* The piece of that number, of those that are lent and those that are an arena's own. */
-static const struct piece *piece_at(const struct arena *arena, size_t i)
-{
-	return i < arena->n_lent ? &arena->lent[i] : &arena->pieces[i - arena->n_lent];
-}
-
 /* Code that was forgotten is left as it was. */
 static void compare_arenas(const struct code_cache *cache, const struct arena *x,
 			   const struct arena *y)
 {
-	const size_t n = x->n_lent + x->n_pieces;
+	size_t n, n_other;
+	struct piece *pieces = piece_array(x, &n), *others = piece_array(y, &n_other);
 	cr_assert_eq(x->used, y->used);
-	cr_assert_eq(n, y->n_lent + y->n_pieces);
+	cr_assert_eq(n, n_other);
 	for (size_t i = 0; i < n; i++) {
-		const struct piece *a = piece_at(x, i), *b = piece_at(y, i);
-		const size_t end = i + 1 < n ? piece_at(x, i + 1)->cache : x->used;
+		const struct piece *a = &pieces[i], *b = &others[i];
+		const size_t end = i + 1 < n ? a[1].cache : x->used;
 		SAME(cache);
 		SAME(block);
 		SAME(orig);
@@ -53,6 +49,8 @@ static void compare_arenas(const struct code_cache *cache, const struct arena *x
 					  0,
 				  "piece %zu of kind %d", i, a->kind);
 	}
+	free(pieces);
+	free(others);
 }
 
 static void compare_blocks(const struct code_cache *x, const struct code_cache *y)
@@ -274,7 +272,7 @@ static void succeed(struct process *heir, struct process *from, const struct pla
 		    const struct setting *setting)
 {
 	pretend_runs(from);
-	struct kept_code *kept = kept_code_take(&from->translator);
+	struct kept_code *kept = kept_code_take(&from->translator, random_next() % 2);
 	cr_assert(kept);
 	close_process(from);
 	if (random_next() % 2)
@@ -356,7 +354,7 @@ Test(inherit, leaves_changed_code_asleep)
 	const char *why;
 	open_process(&first, &places, &setting);
 	cr_assert(translate_body(&first.translator, places.modules[0] + 4096, &why));
-	struct kept_code *kept = kept_code_take(&first.translator);
+	struct kept_code *kept = kept_code_take(&first.translator, false);
 	cr_assert(kept);
 	cr_assert_eq(kept->n_modules, 1);
 	kept->code[kept->runs[0].at + 1] ^= 1;

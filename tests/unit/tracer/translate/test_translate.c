@@ -1,5 +1,6 @@
 #include "tests/unit/tracer/translate/lockstep.h"
 #include "tests/unit/tracer/translate/lockstep_snippets.h"
+#include "tests/unit/tracer/translate/piece_array.h"
 
 #include "tracer/gate/protocol.h"
 
@@ -238,13 +239,93 @@ Test(translate, changed_code_is_translated_anew)
 	}
 }
 
+static uint64_t next_number(uint64_t *number)
+{
+	*number = *number * 6364136223846793005u + 1442695040888963407u;
+	return *number >> 33;
+}
+
+static struct piece random_piece(uint64_t *number)
+{
+	static const uint32_t blocks[] = {0, 1, 2, NO_BLOCK - 1, NO_BLOCK, 1u << 31, 77};
+	static const uint16_t offsets[] = {0, 1, 200, UINT16_MAX, 1u << 15};
+	return (struct piece){.block = blocks[next_number(number) % 7],
+			      .orig = offsets[next_number(number) % 5],
+			      .kind = (uint8_t)(next_number(number) % (PIECE_DATA + 1)),
+			      .reg = (uint8_t)(next_number(number) % 2 * 15),
+			      .spilled = (uint8_t)(next_number(number) % 2 * 16),
+			      .in_loop = next_number(number) % 8 == 0};
+}
+
+static bool same_piece(const struct piece *x, const struct piece *y)
+{
+	return x->cache == y->cache && x->block == y->block && x->orig == y->orig &&
+	       x->kind == y->kind && x->reg == y->reg && x->spilled == y->spilled &&
+	       x->in_loop == y->in_loop;
+}
+
+/* What is kept as differences is what was put in, also in a list that two were joined to. */
+Test(translate, pieces_come_back)
+{
+	enum { N = 5000 };
+	struct arena arenas[2] = {{0}};
+	struct piece_list joined = {0};
+	static struct piece given[2 * N];
+	uint64_t number = 1;
+	for (size_t i = 0; i < 2 * N; i++) {
+		struct arena *arena = &arenas[i / N];
+		arena->used = i ? given[i - 1].cache : 0;
+		arena->used += next_number(&number) % 4 ? next_number(&number) % 20
+							: next_number(&number) % 100000;
+		given[i] = random_piece(&number);
+		given[i].cache = (uint32_t)arena->used;
+		cr_assert_null(arena_begin_piece(arena, &given[i]));
+	}
+	for (int i = 0; i < 2; i++)
+		cr_assert(piece_list_join(&joined, &arenas[i].pieces));
+	const struct arena whole = {.pieces = joined};
+	size_t n;
+	struct piece *pieces = piece_array(&whole, &n), found;
+	cr_assert_eq(n, 2 * N);
+	for (size_t i = 0; i < n; i++) {
+		cr_assert(same_piece(&pieces[i], &given[i]), "piece %zu", i);
+		cr_assert(arena_piece_at(&whole, given[i].cache, &found));
+		cr_assert_eq(found.cache, given[i].cache);
+	}
+	free(pieces);
+	piece_list_deinit(&joined);
+	for (int i = 0; i < 2; i++)
+		piece_list_deinit(&arenas[i].pieces);
+}
+
 /* The slow look-up: the last piece that does not begin behind the address. */
-static const struct piece *find_piece(const struct arena *arena, uint64_t offset)
+static const struct piece *find_piece(const struct piece *pieces, size_t n, uint64_t offset)
 {
 	const struct piece *found = NULL;
-	for (size_t i = 0; i < arena->n_pieces && arena->pieces[i].cache <= offset; i++)
-		found = &arena->pieces[i];
+	for (size_t i = 0; i < n && pieces[i].cache <= offset; i++)
+		found = &pieces[i];
 	return found;
+}
+
+/* By a look-up of its own, and by one that goes on from the one before. */
+static void check_look_ups(const struct code_cache *cache, const struct piece *pieces, size_t n)
+{
+	const struct arena *arena = &cache->arenas[0];
+	struct piece_cursor cursor = {0};
+	struct piece piece;
+	for (uint64_t at = 0; at < arena->used; at++) {
+		const struct piece *found = find_piece(pieces, n, at);
+		cr_assert_eq(code_cache_piece(cache, arena->base + at, &piece), found != NULL);
+		cr_assert_eq(piece_cursor_find(&cursor, &arena->pieces, at), found != NULL);
+		cr_assert(!found || same_piece(&piece, found), "at %zu", (size_t)at);
+		cr_assert(!found || same_piece(&cursor.here, found), "at %zu", (size_t)at);
+	}
+	for (uint64_t number = 1, i = 0; i < arena->used; i++) {
+		const uint64_t at = next_number(&number) % arena->used;
+		const struct piece *found = find_piece(pieces, n, at);
+		cr_assert_eq(piece_cursor_find(&cursor, &arena->pieces, at), found != NULL);
+		cr_assert(!found || same_piece(&cursor.here, found), "at %zu", (size_t)at);
+	}
 }
 
 static void check_piece(const struct code_cache *cache, const struct piece *piece)
@@ -274,14 +355,15 @@ Test(translate, every_byte_has_its_piece)
 	lockstep.translator.batch_insns = 50;
 	for (int i = 0; i < 40; i++)
 		translate_body(&lockstep.translator, lockstep_random_pc(&lockstep), &why);
-	for (size_t i = 1; i < arena->n_pieces; i++)
-		cr_assert_geq(arena->pieces[i].cache, arena->pieces[i - 1].cache);
-	for (uint64_t at = 0; at < arena->used; at++)
-		cr_assert_eq(code_cache_piece(cache, arena->base + at), find_piece(arena, at));
-	for (size_t i = 0; i < arena->n_pieces; i++)
-		check_piece(cache, &arena->pieces[i]);
+	size_t n;
+	struct piece *pieces = piece_array(arena, &n), ignored;
+	for (size_t i = 1; i < n; i++)
+		cr_assert_geq(pieces[i].cache, pieces[i - 1].cache);
+	check_look_ups(cache, pieces, n);
+	for (size_t i = 0; i < n; i++)
+		check_piece(cache, &pieces[i]);
 	for (size_t i = 0; i < cache->n_blocks; i++) {
-		const struct piece *piece = find_piece(arena, cache->blocks[i].inner);
+		const struct piece *piece = find_piece(pieces, n, cache->blocks[i].inner);
 		if (leaves_no_code(cache, i)) {
 			cr_assert_eq(piece->block, i + 1);
 			continue;
@@ -292,8 +374,9 @@ Test(translate, every_byte_has_its_piece)
 				    cache->blocks[i].size),
 			     0);
 	}
-	cr_expect_null(code_cache_piece(cache, arena->base - 1));
-	cr_expect_null(code_cache_piece(cache, arena->base + arena->size));
+	cr_expect_not(code_cache_piece(cache, arena->base - 1, &ignored));
+	cr_expect_not(code_cache_piece(cache, arena->base + arena->size, &ignored));
+	free(pieces);
 	lockstep_close(&lockstep);
 }
 

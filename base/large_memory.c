@@ -84,4 +84,5 @@ void large_release(void)
 	while (n_kept)
 		free(take_out(n_kept - 1));
 	pthread_mutex_unlock(&lock);
+	malloc_trim(0);
 }

@@ -13,5 +13,5 @@
 void *large_malloc(size_t size);
 /* Frees memory of malloc, calloc, realloc or large_malloc.  NULL is allowed. */
 void large_free(void *memory);
-/* Gives back all that is kept. */
+/* Gives back all that is kept, and what lies free between smaller blocks that are in use. */
 void large_release(void);

@@ -442,6 +442,12 @@ void profile_move_rows(struct profile *from, struct profile *to)
 		if (table == &profile_tables[FACTS] || *profile_table_count(from, table) == 0)
 			continue;
 		assert(*profile_table_count(to, table) == 0);
+		if (table->packed) {
+			const struct packed_rows moved = *profile_table_packed(from, table);
+			*profile_table_packed(from, table) = (struct packed_rows){0};
+			*profile_table_packed(to, table) = moved;
+			continue;
+		}
 		swap(profile_table_items(from, table), profile_table_items(to, table),
 		     sizeof(void *));
 		swap((char *)from + table->n_items, (char *)to + table->n_items, sizeof(size_t));

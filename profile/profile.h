@@ -13,6 +13,7 @@
 #include "machine/data/machine.h"
 #include "profile/account_rows.h"
 #include "profile/facts.h"
+#include "profile/packed_rows.h"
 #include "profile/rank_rows.h"
 
 #include <stdbool.h>
@@ -166,11 +167,10 @@ struct profile_units {
  * sets: classes are numbered from 0 to the fact `traffic_classes` less one, of CACHE_CLASSES in
  * all. */
 struct profile_traffic {
-	uint32_t module;
-	uint64_t offset; /* of the instruction */
-	uint32_t thread, class;
+	uint32_t module, thread;
+	uint64_t offset;        /* of the instruction */
+	uint32_t class, kernel; /* as in struct profile_count */
 	uint64_t lines[N_TRAFFIC];
-	uint32_t kernel; /* as in struct profile_count */
 };
 
 /* Bytes that an instruction would move in the caches of another machine (fact other_geometry), in
@@ -560,10 +560,11 @@ struct profile_fact {
 
 struct profile {
 	/* The rows of each table: `struct profile_module *modules; size_t n_modules, cap_modules;`
-	 * and so on. */
+	 * and so on; `struct packed_rows traffic;`. */
 #define TABLE(id, name, row, since, kind) \
 	struct row *name;                 \
 	size_t n_##name, cap_##name;
+#define PACKED_TABLE(id, name, row, since, kind) struct packed_rows name;
 #include "profile/tables.def"
 	/* Until profile_settle_kernels; in no file. */
 	struct kernel_share *kernel_shares;

@@ -48,14 +48,32 @@ static void settle(const struct profile *profile, uint32_t *thread, uint32_t *ke
 	*kernel = share->kernel + 1;
 }
 
+static void settle_traffic(struct profile *profile)
+{
+	struct packed_rows settled = {0};
+	struct packed_reader reader = packed_reader_of(&profile->traffic);
+	const struct profile_traffic *row;
+	bool ok = true;
+	if (!profile->n_kernel_shares)
+		return;
+	while (ok && (row = packed_reader_next(&reader))) {
+		struct profile_traffic own = *row;
+		settle(profile, &own.thread, &own.kernel);
+		ok = packed_rows_add(&settled, &own, sizeof(own));
+	}
+	packed_rows_deinit(&profile->traffic);
+	profile->traffic = settled;
+	if (!ok)
+		profile_set_fact(profile, "traffic_incomplete", "memory was short");
+}
+
 void profile_settle_kernels(struct profile *profile)
 {
 	for (size_t i = 0; i < profile->n_counts; i++)
 		settle(profile, &profile->counts[i].thread, &profile->counts[i].kernel);
 	for (size_t i = 0; i < profile->n_units; i++)
 		settle(profile, &profile->units[i].thread, &profile->units[i].kernel);
-	for (size_t i = 0; i < profile->n_traffic; i++)
-		settle(profile, &profile->traffic[i].thread, &profile->traffic[i].kernel);
+	settle_traffic(profile);
 	for (size_t i = 0; i < profile->n_kernel_shares; i++)
 		profile->kernels[profile->kernel_shares[i].kernel].threads++;
 	profile->n_kernel_shares = 0;

@@ -173,7 +173,8 @@ static struct rf_error *read_row(struct reader *reader, const struct table *tabl
 	const size_t n = *profile_table_count(reader->profile, table);
 	if (sqlite3_column_int64(statement, 0) != (int64_t)n || !take_budget(reader, 4))
 		return bad_row(reader, table, n);
-	char *row = profile_append_row(reader->profile, table);
+	uint64_t room[PACKED_WORDS] = {0};
+	char *row = table->packed ? (char *)room : profile_append_row(reader->profile, table);
 	if (!row)
 		return no_memory(reader->file.path);
 	int at = 1;
@@ -181,7 +182,10 @@ static struct rf_error *read_row(struct reader *reader, const struct table *tabl
 		if (table->columns[c].since <= reader->file.version &&
 		    !read_column(reader, statement, at++, &table->columns[c], row))
 			return bad_row(reader, table, n);
-	return NULL;
+	return !table->packed || packed_rows_add(profile_table_packed(reader->profile, table), row,
+						 table->element)
+		       ? NULL
+		       : no_memory(reader->file.path);
 }
 
 static struct rf_error *read_table(struct reader *reader, const struct table *table)
@@ -219,27 +223,23 @@ static struct rf_error *read_tables(struct reader *reader, enum table_kind kind)
 	return NULL;
 }
 
+#define MOST_COLUMNS 64
 /* ---- what holds for every profile: a file in which it does not is refused ---- */
 
-static struct rf_error *check_references(const struct profile *profile, const struct table *table,
-					 const struct column *column, const char *path)
+static struct rf_error *check_reference(const struct profile *profile, const struct table *table,
+					const struct column *column, size_t i, const char *row,
+					const char *path)
 {
 	const struct table *target = &profile_tables[column->target];
-	const size_t limit = *profile_table_count(profile, target);
 	const bool own = target == table; /* a parent stands before its children */
-	const char *row = *profile_table_items(profile, table);
-	size_t n = *profile_table_count(profile, table);
-	for (size_t i = 0; i < n; i++, row += table->element) {
-		uint32_t value = *(const uint32_t *)(row + column->offset);
-		const bool none = value == PROFILE_NONE && column->type == COLUMN_REF_NULL;
-		if (none || value < (own ? i : limit))
-			continue;
-		char what[128];
-		snprintf(what, sizeof(what), "row %zu of table \"%s\" has a %s that is not there",
-			 i, table->name, column->name);
-		return profile_file_damaged(path, what);
-	}
-	return NULL;
+	const uint32_t value = *(const uint32_t *)(row + column->offset);
+	const bool none = value == PROFILE_NONE && column->type == COLUMN_REF_NULL;
+	if (none || value < (own ? i : *profile_table_count(profile, target)))
+		return NULL;
+	char what[128];
+	snprintf(what, sizeof(what), "row %zu of table \"%s\" has a %s that is not there", i,
+		 table->name, column->name);
+	return profile_file_damaged(path, what);
 }
 
 static double size_of(const struct column *column, const char *row)
@@ -250,15 +250,11 @@ static double size_of(const struct column *column, const char *row)
 }
 
 /* What is added up stays within 64 bits, whichever rows are taken together. */
-static struct rf_error *check_total(const struct profile *profile, const struct table *table,
-				    const struct column *column, const char *path)
+static struct rf_error *check_total(const struct table *table, const struct column *column,
+				    double total, const char *path)
 {
-	const double most = profile_storage[column->type].total;
-	const char *row = *profile_table_items(profile, table);
-	double total = 0;
-	for (size_t n = *profile_table_count(profile, table); n > 0; n--, row += table->element)
-		total += size_of(column, row);
-	if (total <= most)
+	if (!(profile_storage[column->type].total > 0) ||
+	    total <= profile_storage[column->type].total)
 		return NULL;
 	char what[128];
 	snprintf(what, sizeof(what), "column %s of table \"%s\" adds up to more than can be",
@@ -266,17 +262,32 @@ static struct rf_error *check_total(const struct profile *profile, const struct 
 	return profile_file_damaged(path, what);
 }
 
+static struct rf_error *check_rows(const struct profile *profile, const struct table *table,
+				   const char *path)
+{
+	double totals[MOST_COLUMNS] = {0};
+	struct row_reader reader = row_reader_of(profile, table);
+	struct rf_error *error = NULL;
+	const char *row;
+	assert(table->n_columns <= MOST_COLUMNS);
+	for (size_t i = 0; !error && (row = row_reader_next(&reader)); i++)
+		for (size_t c = 0; !error && c < table->n_columns; c++) {
+			const struct column *column = &table->columns[c];
+			if (column->type == COLUMN_REF || column->type == COLUMN_REF_NULL)
+				error = check_reference(profile, table, column, i, row, path);
+			else if (profile_storage[column->type].total > 0)
+				totals[c] += size_of(column, row);
+		}
+	for (size_t c = 0; !error && c < table->n_columns; c++)
+		error = check_total(table, &table->columns[c], totals[c], path);
+	return error;
+}
+
 static struct rf_error *check_columns(const struct profile *profile, const char *path)
 {
 	struct rf_error *error = NULL;
-	for (int t = 0; t < N_TABLES; t++)
-		for (size_t c = 0; !error && c < profile_tables[t].n_columns; c++) {
-			const struct column *column = &profile_tables[t].columns[c];
-			if (column->type == COLUMN_REF || column->type == COLUMN_REF_NULL)
-				error = check_references(profile, &profile_tables[t], column, path);
-			if (!error && profile_storage[column->type].total > 0)
-				error = check_total(profile, &profile_tables[t], column, path);
-		}
+	for (int t = 0; !error && t < N_TABLES; t++)
+		error = check_rows(profile, &profile_tables[t], path);
 	return error;
 }
 

@@ -133,7 +133,7 @@ static void redact_tables(struct redaction *redaction, struct profile *profile, 
 	for (size_t t = 0; t < N_TABLES; t++) {
 		const struct table *table = &profile_tables[t];
 		char *row = *profile_table_items(profile, table);
-		const size_t n = *profile_table_count(profile, table);
+		const size_t n = table->packed ? 0 : *profile_table_count(profile, table);
 		for (size_t i = 0; i < n; i++, row += table->element)
 			for (size_t c = 0; c < table->n_columns; c++) {
 				const struct column *column = &table->columns[c];

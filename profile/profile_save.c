@@ -105,12 +105,11 @@ static int bind_row(sqlite3_stmt *statement, int *at, const struct table *table,
 	return status;
 }
 
-/* Rows from *done on, `at_once` with each statement, as long as there are so many. */
-static int insert_rows(sqlite3 *db, const struct table *table, const struct profile *profile,
+/* Rows from *done on, which the reader gives, `at_once` with each statement, as long as there are
+ * so many. */
+static int insert_rows(sqlite3 *db, const struct table *table, struct row_reader *reader, size_t n,
 		       size_t at_once, size_t *done)
 {
-	const char *rows = *profile_table_items(profile, table);
-	const size_t n = *profile_table_count(profile, table);
 	sqlite3_stmt *statement = NULL;
 	char *sql = n - *done >= at_once ? insert_sql(table, at_once) : NULL;
 	if (n - *done < at_once)
@@ -119,8 +118,7 @@ static int insert_rows(sqlite3 *db, const struct table *table, const struct prof
 	while (n - *done >= at_once && status == SQLITE_OK) {
 		int at = 0;
 		for (size_t i = 0; i < at_once && status == SQLITE_OK; i++, ++*done)
-			status = bind_row(statement, &at, table, *done,
-					  rows + *done * table->element);
+			status = bind_row(statement, &at, table, *done, row_reader_next(reader));
 		if (status == SQLITE_OK) {
 			sqlite3_step(statement);
 			status = sqlite3_reset(statement);
@@ -133,9 +131,11 @@ static int insert_rows(sqlite3 *db, const struct table *table, const struct prof
 
 static int write_rows(sqlite3 *db, const struct table *table, const struct profile *profile)
 {
+	const size_t n = *profile_table_count(profile, table);
+	struct row_reader reader = row_reader_of(profile, table);
 	size_t done = 0;
-	const int status = insert_rows(db, table, profile, ROWS_AT_ONCE, &done);
-	return status == SQLITE_OK ? insert_rows(db, table, profile, 1, &done) : status;
+	const int status = insert_rows(db, table, &reader, n, ROWS_AT_ONCE, &done);
+	return status == SQLITE_OK ? insert_rows(db, table, &reader, n, 1, &done) : status;
 }
 
 /* Facts tell whether there are sums. */

@@ -61,6 +61,16 @@ const struct table profile_tables[N_TABLES] = {
 	 offsetof(struct profile, name),                   \
 	 offsetof(struct profile, n_##name),               \
 	 offsetof(struct profile, cap_##name)},
+#define PACKED_TABLE(id, name, row, since, kind)           \
+	{#name,                                            \
+	 since,                                            \
+	 TABLE_##kind,                                     \
+	 name##_columns,                                   \
+	 sizeof(name##_columns) / sizeof(*name##_columns), \
+	 sizeof(struct row),                               \
+	 offsetof(struct profile, name),                   \
+	 offsetof(struct profile, name.n),                 \
+	 .packed = true},
 #include "profile/tables.def"
 };
 
@@ -90,9 +100,38 @@ void **profile_table_items(const struct profile *profile, const struct table *ta
 	return (void **)((char *)profile + table->items);
 }
 
+struct packed_rows *profile_table_packed(const struct profile *profile, const struct table *table)
+{
+	assert(table->packed);
+	return (struct packed_rows *)((char *)profile + table->items);
+}
+
+struct row_reader row_reader_of(const struct profile *profile, const struct table *table)
+{
+	struct row_reader reader = {.table = table, .left = *profile_table_count(profile, table)};
+	if (table->packed)
+		reader.packed = packed_reader_of(profile_table_packed(profile, table));
+	else
+		reader.next = *profile_table_items(profile, table);
+	return reader;
+}
+
+const char *row_reader_next(struct row_reader *reader)
+{
+	const char *row = reader->next;
+	if (reader->table->packed)
+		return packed_reader_next(&reader->packed);
+	if (!reader->left)
+		return NULL;
+	reader->left--;
+	reader->next += reader->table->element;
+	return row;
+}
+
 void *profile_append_row(struct profile *profile, const struct table *table)
 {
 	size_t *n = profile_table_count(profile, table);
+	assert(!table->packed);
 	size_t *cap = (size_t *)((char *)profile + table->cap_items);
 	if (*n >= PROFILE_NONE ||
 	    !rf_array_reserve(profile_table_items(profile, table), *n, cap, table->element))
@@ -124,6 +163,10 @@ void profile_free_tables(struct profile *profile)
 {
 	for (const struct table *table = profile_tables; table < profile_tables + N_TABLES;
 	     table++) {
+		if (table->packed) {
+			packed_rows_deinit(profile_table_packed(profile, table));
+			continue;
+		}
 		char *row = *profile_table_items(profile, table);
 		const bool any = has_column(table, COLUMN_TEXT, COLUMN_BLOB);
 		for (size_t n = any ? *profile_table_count(profile, table) : 0; n > 0;
@@ -160,7 +203,7 @@ void profile_clean_texts(struct profile *profile)
 	for (int t = 0; t < N_TABLES; t++) {
 		const struct table *table = &profile_tables[t];
 		char *row = *profile_table_items(profile, table);
-		const bool any = has_column(table, COLUMN_TEXT, COLUMN_CHARS);
+		const bool any = !table->packed && has_column(table, COLUMN_TEXT, COLUMN_CHARS);
 		for (size_t n = any ? *profile_table_count(profile, table) : 0; n > 0;
 		     n--, row += table->element)
 			for (size_t c = 0; c < table->n_columns; c++)

@@ -77,18 +77,31 @@ struct table {
 	size_t n_columns;
 	size_t element;                   /* sizeof one row in memory */
 	size_t items, n_items, cap_items; /* offsets in struct profile */
+	bool packed;                      /* `items`: struct packed_rows */
 };
 
 extern const struct table profile_tables[N_TABLES];
 /* Indexes and views for the user's own SQL; rfprof itself does not read them. */
 extern const char profile_views[];
 
-/* The row count and the row array of `table` in `profile`. */
+/* The row count of `table` in `profile`, and its rows: an array, or packed. */
 size_t *profile_table_count(const struct profile *profile, const struct table *table);
 void **profile_table_items(const struct profile *profile, const struct table *table);
+struct packed_rows *profile_table_packed(const struct profile *profile, const struct table *table);
 
-/* Appends a zeroed row, so that whatever is put into it is freed with the profile.  NULL: no
- * memory, or too many rows. */
+/* Reads the rows of any table one after the other. */
+struct row_reader {
+	const struct table *table;
+	const char *next;
+	size_t left;
+	struct packed_reader packed;
+};
+struct row_reader row_reader_of(const struct profile *profile, const struct table *table);
+/* The next row, there until the one behind it is asked for; NULL: there is none. */
+const char *row_reader_next(struct row_reader *reader);
+
+/* Appends a zeroed row to an array, so that whatever is put into it is freed with the profile.
+ * NULL: no memory, or too many rows. */
 void *profile_append_row(struct profile *profile, const struct table *table);
 /* Frees what a row points to; all rows of all tables. */
 void profile_free_row(const struct table *table, char *row);

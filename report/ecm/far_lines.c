@@ -81,8 +81,9 @@ struct rf_error *far_accesses_init(const struct profile *profile, const struct m
 		return error;
 	qsort(far->rows, far->n_rows, sizeof(*far->rows), compare);
 	const double scale = (double)CACHE_CLASSES / model->traced_classes;
-	for (size_t i = 0; i < profile->n_traffic; i++) {
-		const struct profile_traffic *row = &profile->traffic[i];
+	struct packed_reader reader = packed_reader_of(&profile->traffic);
+	const struct profile_traffic *row;
+	while ((row = packed_reader_next(&reader))) {
 		struct far_access *access = find(far, row->module, row->offset);
 		if (access && row->class < model->traced_classes)
 			add_lines(access, row, scale);

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "profile/kernel_names.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,7 +163,10 @@ static struct rf_error *combine(enum table_id id, char *to, const char *more)
 static struct rf_error *append(struct profile *into, enum table_id id, const char *row)
 {
 	const struct table *table = &profile_tables[id];
-	char *fresh = profile_append_row(into, table);
+	char *fresh = table->packed ? NULL : profile_append_row(into, table);
+	if (table->packed &&
+	    packed_rows_add(profile_table_packed(into, table), row, table->element))
+		return NULL;
 	if (!fresh)
 		return rf_error_no_memory();
 	for (size_t c = 0; c < table->n_columns; c++) {
@@ -200,6 +204,7 @@ struct rf_error *row_merger_add(struct row_merger *merger, enum table_id id, con
 {
 	const struct table *table = &profile_tables[id];
 	struct u64_map *map = &merger->rows[id];
+	assert(!table->packed); /* rows that are added up change where they are */
 	union {
 		char bytes[1024];
 		uint64_t aligned;
@@ -231,10 +236,10 @@ struct rf_error *row_merger_add_table(struct row_merger *merger, const struct pr
 				      enum table_id id)
 {
 	const struct table *table = &profile_tables[id];
-	const char *row = *profile_table_items(from, table);
+	struct row_reader reader = row_reader_of(from, table);
 	struct rf_error *error = NULL;
-	for (size_t n = *profile_table_count(from, table), i = 0; !error && i < n;
-	     i++, row += table->element)
+	const char *row;
+	for (size_t i = 0; !error && (row = row_reader_next(&reader)); i++)
 		error = row_merger_add(merger, id, row, &merger->row_of[id][i]);
 	return error;
 }
@@ -242,9 +247,9 @@ struct rf_error *row_merger_add_table(struct row_merger *merger, const struct pr
 struct rf_error *row_merger_know_table(struct row_merger *merger, enum table_id id)
 {
 	const struct table *table = &profile_tables[id];
-	const char *row = *profile_table_items(merger->into, table);
-	const uint32_t n = (uint32_t)*profile_table_count(merger->into, table);
-	for (uint32_t i = 0; i < n; i++, row += table->element) {
+	struct row_reader reader = row_reader_of(merger->into, table);
+	const char *row;
+	for (uint32_t i = 0; (row = row_reader_next(&reader)); i++) {
 		uint64_t hash = hash_of(merger, id, row);
 		while (u64_map_find(&merger->rows[id], hash))
 			hash = hash + 1 ? hash + 1 : 1;
@@ -258,12 +263,12 @@ struct rf_error *row_merger_append_table(struct row_merger *merger, const struct
 					 enum table_id id)
 {
 	const struct table *table = &profile_tables[id];
-	const char *items = *profile_table_items(from, table);
-	const size_t n = *profile_table_count(from, table);
+	struct row_reader reader = row_reader_of(from, table);
+	const char *there;
 	struct rf_error *error = NULL;
 	char *row = malloc(table->element);
-	for (size_t i = 0; row && !error && i < n; i++) {
-		memcpy(row, items + i * table->element, table->element);
+	for (size_t i = 0; row && !error && (there = row_reader_next(&reader)); i++) {
+		memcpy(row, there, table->element);
 		translate(merger, id, row);
 		merger->row_of[id][i] = (uint32_t)*profile_table_count(merger->into, table);
 		error = append(merger->into, id, row);

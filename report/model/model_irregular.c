@@ -102,8 +102,9 @@ struct rf_error *irregular_loads_init(struct irregular_loads *loads, const struc
 	}
 	if (loads->n_loads)
 		qsort(loads->loads, loads->n_loads, sizeof(*loads->loads), compare_loads);
-	for (size_t i = 0; !error && loads->n_loads && i < profile->n_traffic; i++) {
-		const struct profile_traffic *row = &profile->traffic[i];
+	struct packed_reader reader = packed_reader_of(&profile->traffic);
+	const struct profile_traffic *row;
+	while (!error && loads->n_loads && (row = packed_reader_next(&reader))) {
 		struct irregular_load *load = load_at(loads, row->module, row->offset);
 		if (!load)
 			continue;

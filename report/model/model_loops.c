@@ -71,16 +71,16 @@ static uint32_t row_of_sample(const struct program *program, size_t i)
 static struct rf_error *find_samples(struct program *program)
 {
 	const struct profile *profile = program->profile;
-	const size_t n_samples = profile->n_samples, n_traffic = profile->n_traffic;
+	const size_t n_samples = profile->n_samples, n_traffic = profile->traffic.n;
 	uint32_t *row_of = malloc((n_samples + n_traffic + 1) * sizeof(*row_of));
 	if (!row_of)
 		return rf_error_no_memory();
 	for (size_t i = 0; i < n_samples; i++)
 		row_of[i] = row_of_sample(program, i);
-	for (size_t i = 0; i < n_traffic; i++)
-		row_of[n_samples + i] =
-			(uint32_t)model_row_at(program->rows, profile->traffic[i].module,
-					       profile->traffic[i].offset, NULL);
+	struct packed_reader reader = packed_reader_of(&profile->traffic);
+	const struct profile_traffic *row;
+	for (size_t i = n_samples; (row = packed_reader_next(&reader)); i++)
+		row_of[i] = (uint32_t)model_row_at(program->rows, row->module, row->offset, NULL);
 	const size_t n = program->rows->n_places;
 	struct rf_error *error =
 		by_key_init(&program->samples, n, row_of, sizeof(*row_of), n_samples)
@@ -166,8 +166,9 @@ static struct rf_error *add_traffic(const struct finder *finder, unsigned n_clas
 		free(lines);
 		return rf_error_no_memory();
 	}
+	struct packed_reader reader = packed_reader_of(&finder->profile->traffic);
 	for (size_t i = by->first[finder->row]; i < by->first[finder->row + 1]; i++) {
-		const struct profile_traffic *traffic = &finder->profile->traffic[by->items[i]];
+		const struct profile_traffic *traffic = packed_reader_at(&reader, by->items[i]);
 		struct model_loop *loop = loop_around(finder, traffic->offset);
 		if (loop && traffic->class < n_classes)
 			model_add_lines(&lines[loop - function->loops], traffic);

@@ -50,8 +50,9 @@ static struct moved *find_or_add(struct instructions *instructions, uint32_t mod
 static struct rf_error *add_traffic(const struct profile *profile,
 				    struct instructions *instructions)
 {
-	for (size_t i = 0; i < profile->n_traffic; i++) {
-		const struct profile_traffic *row = &profile->traffic[i];
+	struct packed_reader reader = packed_reader_of(&profile->traffic);
+	const struct profile_traffic *row;
+	while ((row = packed_reader_next(&reader))) {
 		const uint64_t *lines = row->lines;
 		const double read =
 			(double)lines[TRAFFIC_MEM_READ] + (double)lines[TRAFFIC_MEM_WRITE_ALLOCATE];

@@ -96,8 +96,10 @@ static struct rf_error *sum_lines(struct model_rows *rows)
 	const struct profile *profile = rows->profile;
 	struct line_sums **sums = calloc(rows->n_places, sizeof(*sums));
 	struct rf_error *error = sums ? NULL : rf_error_no_memory();
-	for (size_t i = 0; !error && i < profile->n_traffic; i++)
-		error = add_to_row(rows, &profile->traffic[i], sums);
+	struct packed_reader reader = packed_reader_of(&profile->traffic);
+	const struct profile_traffic *row;
+	while (!error && (row = packed_reader_next(&reader)))
+		error = add_to_row(rows, row, sums);
 	for (size_t place = 0; sums && place < rows->n_places; place++) {
 		if (!error && sums[place])
 			error = pack(sums[place], &rows->lines[place]);

@@ -221,8 +221,9 @@ static struct rf_error *push_traffic(struct code *code)
 	const struct profile *profile = code->profile;
 	const struct model *model = code->view->model;
 	struct rf_error *error = NULL;
-	for (size_t i = 0; !error && model->traced && i < profile->n_traffic; i++) {
-		const struct profile_traffic *row = &profile->traffic[i];
+	struct packed_reader reader = packed_reader_of(&profile->traffic);
+	const struct profile_traffic *row;
+	while (!error && model->traced && (row = packed_reader_next(&reader))) {
 		struct code_instruction part = {.module = row->module, .offset = row->offset};
 		for (size_t e = 0; e < sizeof(events) / sizeof(*events); e++)
 			part.memory_lines += row->lines[events[e]];

@@ -261,15 +261,28 @@ static bool *threads_of(const struct report_view *view, const struct report_tree
 	return threads;
 }
 
-/* What is sampled and counted by thread. */
-#define PARTS(X) X(samples) X(counts) X(units) X(traffic) X(counter_places)
+/* What is sampled and counted by thread, beside the traffic. */
+#define PARTS(X) X(samples) X(counts) X(units) X(counter_places)
+
+static bool keep_traffic(const struct profile *all, const bool *thread_is_member,
+			 struct profile *part)
+{
+	struct packed_reader reader = packed_reader_of(&all->traffic);
+	const struct profile_traffic *row;
+	bool done = true;
+	part->traffic = (struct packed_rows){0};
+	while (done && (row = packed_reader_next(&reader)))
+		done = !thread_is_member[row->thread] ||
+		       packed_rows_add(&part->traffic, row, sizeof(*row));
+	return done;
+}
 
 /* Makes a profile of what was sampled and counted in the processes of one node. */
 static struct rf_error *keep_rows(const struct report_view *view, const bool *thread_is_member,
 				  struct profile *part)
 {
 	const struct profile *all = view->profile;
-	bool done = true;
+	bool done = keep_traffic(all, thread_is_member, part);
 #define KEEP(rows)                                                      \
 	part->rows = malloc((all->n_##rows + 1) * sizeof(*part->rows)); \
 	part->n_##rows = 0;                                             \
@@ -325,6 +338,7 @@ static struct rf_error *print_part(const struct report_view *view, const struct 
 #define FREE(rows) free(part.rows);
 	PARTS(FREE)
 #undef FREE
+	packed_rows_deinit(&part.traffic);
 	free(threads);
 	return error;
 }

@@ -93,14 +93,20 @@ static void spread(struct profile *profile, struct input *input)
 static void spread_traffic(struct profile *profile, struct input *input)
 {
 	sample_data(profile);
-	for (size_t i = 0; i < profile->n_traffic; i++) {
-		struct profile_traffic *row = &profile->traffic[i];
-		row->class = (uint32_t)take(input, 1);
+	struct packed_rows spread = {0};
+	struct packed_reader reader = packed_reader_of(&profile->traffic);
+	const struct profile_traffic *from;
+	while ((from = packed_reader_next(&reader))) {
+		struct profile_traffic row = *from;
+		row.class = (uint32_t)take(input, 1);
 		if (take(input, 1) & 1)
-			row->offset = take(input, 8);
+			row.offset = take(input, 8);
 		for (int e = 0; e < N_TRAFFIC; e++)
-			row->lines[e] = take(input, 1) & 1 ? take_amount(input) : row->lines[e];
+			row.lines[e] = take(input, 1) & 1 ? take_amount(input) : row.lines[e];
+		(void)packed_rows_add(&spread, &row, sizeof(row));
 	}
+	packed_rows_deinit(&profile->traffic);
+	profile->traffic = spread;
 	for (size_t i = 0; i < profile->n_objects; i++) {
 		free(profile->objects[i].name);
 		profile->objects[i].name = take_text(input);

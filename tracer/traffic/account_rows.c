@@ -33,8 +33,7 @@ static bool has_lines(const struct profile_traffic *row)
 
 static bool add_row(struct profile *profile, const struct profile_traffic *row)
 {
-	return !has_lines(row) ||
-	       rf_array_push(profile->traffic, profile->n_traffic, profile->cap_traffic, *row);
+	return !has_lines(row) || packed_rows_add(&profile->traffic, row, sizeof(*row));
 }
 
 static bool add_rows(struct profile *profile, const struct profile_traffic *rows, unsigned n)

@@ -174,14 +174,22 @@ static bool same_field(const struct column *column, const char *a, const char *b
 	}
 }
 
+static struct profile_traffic traffic_row(const struct profile *profile, size_t i)
+{
+	struct packed_reader reader = packed_reader_of(&profile->traffic);
+	return *(const struct profile_traffic *)packed_reader_at(&reader, i);
+}
+
 static void assert_same(const struct profile *a, const struct profile *b)
 {
 	for (int t = 0; t < N_TABLES; t++) {
 		const struct table *table = &profile_tables[t];
 		size_t n = *profile_table_count(a, table);
 		cr_assert_eq(n, *profile_table_count(b, table), "%s", table->name);
-		const char *x = *profile_table_items(a, table), *y = *profile_table_items(b, table);
-		for (size_t i = 0; i < n; i++, x += table->element, y += table->element)
+		struct row_reader of_a = row_reader_of(a, table), of_b = row_reader_of(b, table);
+		const char *x, *y;
+		for (size_t i = 0; (x = row_reader_next(&of_a)) && (y = row_reader_next(&of_b));
+		     i++)
 			for (size_t c = 0; c < table->n_columns; c++)
 				cr_assert(same_field(&table->columns[c], x, y), "%s[%zu].%s",
 					  table->name, i, table->columns[c].name);
@@ -548,7 +556,7 @@ Test(profile, a_schema_without_traffic_is_read)
 		"TABLE objects; "
 		"DROP TABLE traffic; PRAGMA user_version = 3");
 	assert_ok(profile_load(file, &loaded));
-	cr_expect_eq(loaded->n_traffic + loaded->n_objects + loaded->n_object_traffic, 0);
+	cr_expect_eq(loaded->traffic.n + loaded->n_objects + loaded->n_object_traffic, 0);
 	cr_expect_eq(loaded->n_strides + loaded->n_working_sets, 0);
 	cr_expect_eq(loaded->n_processes, saved->n_processes);
 	cr_expect_eq(loaded->n_samples, saved->n_samples);
@@ -572,26 +580,26 @@ Test(profile, a_table_without_a_later_column_is_read)
 	struct profile_traffic row = {.lines = {[TRAFFIC_MEM_LEFT] = 3,
 						[TRAFFIC_MEM_CONFLICT] = 4,
 						[TRAFFIC_MEM_CONFLICT_UNKNOWN] = 5}};
-	cr_assert(rf_array_push(saved->traffic, saved->n_traffic, saved->cap_traffic, row));
+	cr_assert(packed_rows_add(&saved->traffic, &row, sizeof(row)));
 	assert_ok(profile_save(saved, file));
 	assert_ok(profile_load(file, &loaded));
-	cr_assert_eq(loaded->n_traffic, saved->n_traffic);
-	cr_expect_eq(loaded->traffic[0].lines[TRAFFIC_MEM_CONFLICT],
-		     saved->traffic[0].lines[TRAFFIC_MEM_CONFLICT]);
-	cr_expect_eq(loaded->traffic[0].lines[TRAFFIC_MEM_CONFLICT_UNKNOWN], 5);
+	cr_assert_eq(loaded->traffic.n, saved->traffic.n);
+	cr_expect_eq(traffic_row(loaded, 0).lines[TRAFFIC_MEM_CONFLICT],
+		     traffic_row(saved, 0).lines[TRAFFIC_MEM_CONFLICT]);
+	cr_expect_eq(traffic_row(loaded, 0).lines[TRAFFIC_MEM_CONFLICT_UNKNOWN], 5);
 	profile_destroy(loaded);
 	run_sql(WITHOUT_VERSION_11 "PRAGMA user_version = 10");
 	assert_ok(profile_load(file, &loaded));
-	cr_expect_eq(loaded->traffic[0].lines[TRAFFIC_MEM_CONFLICT_UNKNOWN], 0);
+	cr_expect_eq(traffic_row(loaded, 0).lines[TRAFFIC_MEM_CONFLICT_UNKNOWN], 0);
 	profile_destroy(loaded);
 	run_sql(WITHOUT_KERNELS "PRAGMA user_version = 6");
 	assert_error(load_error(), RF_EFORMAT, "\"traffic\" is missing or changed");
 	run_sql(WITHOUT_CONFLICTS);
 	assert_ok(profile_load(file, &loaded));
-	cr_expect_eq(loaded->n_traffic, saved->n_traffic);
-	cr_expect_eq(loaded->traffic[0].lines[TRAFFIC_MEM_CONFLICT], 0);
-	cr_expect_eq(loaded->traffic[0].lines[TRAFFIC_MEM_LEFT],
-		     saved->traffic[0].lines[TRAFFIC_MEM_LEFT]);
+	cr_expect_eq(loaded->traffic.n, saved->traffic.n);
+	cr_expect_eq(traffic_row(loaded, 0).lines[TRAFFIC_MEM_CONFLICT], 0);
+	cr_expect_eq(traffic_row(loaded, 0).lines[TRAFFIC_MEM_LEFT],
+		     traffic_row(saved, 0).lines[TRAFFIC_MEM_LEFT]);
 	profile_destroy(loaded);
 	profile_destroy(saved);
 }
@@ -616,7 +624,7 @@ Test(profile, a_schema_without_other_traffic_is_read)
 	run_sql(WITHOUT_VERSION_12 "PRAGMA user_version = 11");
 	assert_ok(profile_load(file, &loaded));
 	cr_expect_eq(loaded->n_other_traffic, 0);
-	cr_expect_eq(loaded->n_traffic, saved->n_traffic);
+	cr_expect_eq(loaded->traffic.n, saved->traffic.n);
 	profile_destroy(loaded);
 	profile_destroy(saved);
 }
@@ -662,7 +670,7 @@ Test(profile, a_schema_without_lines_is_read)
 	run_sql(WITHOUT_VERSION_10 WITHOUT_CONFLICTS "DROP TABLE lines; PRAGMA user_version = 4");
 	assert_ok(profile_load(file, &loaded));
 	cr_expect_eq(loaded->n_lines, 0);
-	cr_expect_eq(loaded->n_traffic, saved->n_traffic);
+	cr_expect_eq(loaded->traffic.n, saved->traffic.n);
 	profile_destroy(loaded);
 	profile_destroy(saved);
 }

@@ -202,13 +202,14 @@ static inline void sample_lines(struct profile *p, uint64_t offset, enum traffic
 				uint64_t lines, uint64_t step)
 {
 	for (uint32_t k = 0; k < SAMPLE_CLASSES; k++) {
-		struct profile_traffic row = {profile_module(p, "/opt/solver", ""),
-					      offset,
-					      profile_thread(p, RUN_COUNTED, 200, 200, "solver"),
-					      k,
-					      {0}};
+		struct profile_traffic row = {
+			.module = profile_module(p, "/opt/solver", ""),
+			.thread = profile_thread(p, RUN_COUNTED, 200, 200, "solver"),
+			.offset = offset,
+			.class = k,
+		};
 		row.lines[event] = lines + step * k;
-		if (!rf_array_push(p->traffic, p->n_traffic, p->cap_traffic, row))
+		if (!packed_rows_add(&p->traffic, &row, sizeof(row)))
 			abort();
 	}
 }

@@ -804,9 +804,12 @@ Test(report, traffic_by_the_pmu_names_its_source, .fini = remove_directory)
 Test(report, unsure_bytes_are_marked)
 {
 	struct profile *p = report_traced_sample();
-	struct profile_traffic row = {profile_module(p, "/opt/solver", ""), 0x3000, 2, 1, {0}};
+	struct profile_traffic row = {.module = profile_module(p, "/opt/solver", ""),
+				      .offset = 0x3000,
+				      .thread = 2,
+				      .class = 1};
 	row.lines[TRAFFIC_MEM_READ] = 1000;
-	cr_assert(rf_array_push(p->traffic, p->n_traffic, p->cap_traffic, row));
+	cr_assert(packed_rows_add(&p->traffic, &row, sizeof(row)));
 	char *text = report_text(p, (struct report_options){.width = 200, .verbose = true});
 	char *dot = strstr(text, "  dot ");
 	cr_assert_not_null(dot);

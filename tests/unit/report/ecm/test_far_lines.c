@@ -34,7 +34,7 @@ static struct profile *profile_of(int64_t step, uint64_t unit, uint64_t constant
 		row.lines[TRAFFIC_MEM_READ] = TURNS / CACHE_CLASSES;
 		row.lines[TRAFFIC_L3_READ] = TURNS * 3 / 2 / CACHE_CLASSES;
 		row.lines[TRAFFIC_L2_READ] = TURNS * 7 / 4 / CACHE_CLASSES;
-		cr_assert(rf_array_push(p->traffic, p->n_traffic, p->cap_traffic, row));
+		cr_assert(packed_rows_add(&p->traffic, &row, sizeof(row)));
 	}
 	profile_set_fact(p, "traffic_source", "traced");
 	profile_set_fact(p, "traffic_classes", "%d", CACHE_CLASSES);

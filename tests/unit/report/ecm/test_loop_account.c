@@ -61,7 +61,7 @@ static void add_traffic(struct profile *p)
 			row.lines[TRAFFIC_MEM_READ] = 3 * TURNS / 2 / CACHE_CLASSES;
 		row.lines[TRAFFIC_L2_WRITE_BACK] = row.lines[TRAFFIC_L3_WRITE_BACK] =
 			row.lines[TRAFFIC_MEM_WRITE_BACK] = TURNS / 2 / CACHE_CLASSES;
-		cr_assert(rf_array_push(p->traffic, p->n_traffic, p->cap_traffic, row));
+		cr_assert(packed_rows_add(&p->traffic, &row, sizeof(row)));
 	}
 	profile_set_fact(p, "traffic_source", "traced");
 	profile_set_fact(p, "traffic_classes", "%d", CACHE_CLASSES);

@@ -29,7 +29,7 @@ static struct profile *profile_of(void)
 		struct profile_traffic row = {.offset = START, .thread = counted, .class = class};
 		row.lines[TRAFFIC_MEM_READ] = row.lines[TRAFFIC_L3_READ] =
 			row.lines[TRAFFIC_L2_READ] = TURNS / CACHE_CLASSES;
-		cr_assert(rf_array_push(p->traffic, p->n_traffic, p->cap_traffic, row));
+		cr_assert(packed_rows_add(&p->traffic, &row, sizeof(row)));
 	}
 	static const char *const levels[] = {"L1", "L2", "L3", "DRAM"};
 	for (int level = 0; level < 4; level++)

@@ -104,7 +104,12 @@ Test(export, sums_over_instructions_are_the_models)
 {
 	struct profile *p = export_sample();
 	compare_with_model(p);
-	p->traffic[0].lines[TRAFFIC_MEM_READ]++; /* not a whole number of bytes in three classes */
+	struct packed_reader first = packed_reader_of(&p->traffic);
+	struct profile_traffic another =
+		*(const struct profile_traffic *)packed_reader_next(&first);
+	memset(another.lines, 0, sizeof(another.lines));
+	another.lines[TRAFFIC_MEM_READ] = 1; /* not a whole number of bytes in three classes */
+	cr_assert(packed_rows_add(&p->traffic, &another, sizeof(another)));
 	profile_set_fact(p, "traffic_classes", "3");
 	compare_with_model(p);
 	profile_destroy(p);

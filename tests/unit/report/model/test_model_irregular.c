@@ -85,7 +85,7 @@ static void add_irregular(struct profile *p, uint64_t offset, bool fetches)
 					      .class = class};
 		row.lines[TRAFFIC_L2_READ] = row.lines[TRAFFIC_L3_READ] =
 			row.lines[TRAFFIC_MEM_READ] = TURNS / CACHE_CLASSES;
-		cr_assert(rf_array_push(p->traffic, p->n_traffic, p->cap_traffic, row));
+		cr_assert(packed_rows_add(&p->traffic, &row, sizeof(row)));
 	}
 }
 

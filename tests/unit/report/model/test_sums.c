@@ -65,7 +65,7 @@ static void expect_same(struct profile *profile, const char *what)
 	assert_ok(profile_load(path, &whole));
 	unlink(path);
 	cr_assert(loaded->has_sums &&
-		  loaded->n_blocks + loaded->n_samples + loaded->n_traffic == 0);
+		  loaded->n_blocks + loaded->n_samples + loaded->traffic.n == 0);
 	cr_assert(!whole->has_sums && whole->n_samples == profile->n_samples);
 	compare(profile, whole, what);
 	compare(loaded, whole, what);
@@ -134,7 +134,7 @@ static void add_traffic(uint64_t *state, struct profile *p)
 		for (int e = 0; e < N_TRAFFIC; e++)
 			row.lines[e] =
 				any(state, 3) ? 0 : random_number(state) >> (24 + any(state, 40));
-		cr_assert(rf_array_push(p->traffic, p->n_traffic, p->cap_traffic, row));
+		cr_assert(packed_rows_add(&p->traffic, &row, sizeof(row)));
 		struct profile_stride stride = {.unit = any(state, 100),
 						.constant = any(state, 100),
 						.random = any(state, 50),

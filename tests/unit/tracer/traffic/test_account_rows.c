@@ -73,12 +73,14 @@ static struct told told_of(const struct profile *profile, const struct watched *
 {
 	const double n = watched->n, scale = CACHE_CLASSES / n;
 	double sum = 0, squares = 0, opened = 0;
-	for (size_t i = 0; i < profile->n_traffic; i++) {
-		const double lines = (double)profile->traffic[i].lines[event];
-		cr_assert_lt(profile->traffic[i].class, n);
+	struct packed_reader reader = packed_reader_of(&profile->traffic);
+	const struct profile_traffic *row;
+	while ((row = packed_reader_next(&reader))) {
+		const double lines = (double)row->lines[event];
+		cr_assert_lt(row->class, n);
 		sum += lines;
 		squares += lines * lines;
-		opened += (double)profile->traffic[i].lines[open];
+		opened += (double)row->lines[open];
 	}
 	const double variance = fmax(squares - sum * sum / n, 0) / fmax(n - 1, 1);
 	const double error = scale * sqrt(variance * n * (1 - n / CACHE_CLASSES));

@@ -223,8 +223,9 @@ static void end(struct run *run, counts counted)
 		drain_remove_thread(run->drain, run->threads[thread]);
 	drain_remove_thread(run->drain, run->nobody);
 	drain_finish(run->drain, &(struct told_threads){0});
-	for (size_t i = 0; i < run->profile->n_traffic; i++) {
-		const struct profile_traffic *row = &run->profile->traffic[i];
+	struct packed_reader reader = packed_reader_of(&run->profile->traffic);
+	const struct profile_traffic *row;
+	while ((row = packed_reader_next(&reader))) {
 		const struct kernel_share *share = profile_share(run->profile, row->thread);
 		const unsigned who = (share ? THREADS + share->thread : row->thread) * INSNS +
 				     (unsigned)row->offset;

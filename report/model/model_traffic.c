@@ -37,9 +37,24 @@ const struct model_bytes model_no_bytes;
 
 /* Sums of lines by class of sets, exact. */
 struct line_sums {
-	uint64_t by_class[CACHE_CLASSES][N_TRAFFIC];
+	uint64_t (*by_class)[N_TRAFFIC];
 	unsigned n_classes; /* up to the last that has any row */
 };
+
+/* Makes room for a class; most profiles have few of them. */
+static bool has_class(struct line_sums *sums, unsigned class)
+{
+	const unsigned n = class + 1;
+	if (n <= sums->n_classes)
+		return true;
+	uint64_t(*more)[N_TRAFFIC] = realloc(sums->by_class, n * sizeof(*more));
+	if (!more)
+		return false;
+	memset(more + sums->n_classes, 0, (n - sums->n_classes) * sizeof(*more));
+	sums->by_class = more;
+	sums->n_classes = n;
+	return true;
+}
 
 static struct rf_error *pack(const struct line_sums *sums, struct packed_lines *packed)
 {
@@ -75,35 +90,33 @@ void model_add_lines(struct traffic_lines *lines, const struct profile_traffic *
 }
 
 static struct rf_error *add_to_row(const struct model_rows *rows, const struct profile_traffic *row,
-				   struct line_sums **sums)
+				   struct line_sums *sums)
 {
 	const size_t at =
 		model_row_of_work(rows, model_row_at(rows, row->module, row->offset, NULL),
 				  row->thread, row->kernel);
 	if (row->class >= CACHE_CLASSES)
 		return NULL;
-	if (!sums[at] && !(sums[at] = calloc(1, sizeof(**sums))))
+	if (!has_class(&sums[at], row->class))
 		return rf_error_no_memory();
-	if (row->class >= sums[at]->n_classes)
-		sums[at]->n_classes = row->class + 1;
 	for (int e = 0; e < N_TRAFFIC; e++)
-		sums[at]->by_class[row->class][e] += row->lines[e];
+		sums[at].by_class[row->class][e] += row->lines[e];
 	return NULL;
 }
 
 static struct rf_error *sum_lines(struct model_rows *rows)
 {
 	const struct profile *profile = rows->profile;
-	struct line_sums **sums = calloc(rows->n_places, sizeof(*sums));
+	struct line_sums *sums = calloc(rows->n_places, sizeof(*sums));
 	struct rf_error *error = sums ? NULL : rf_error_no_memory();
 	struct packed_reader reader = packed_reader_of(&profile->traffic);
 	const struct profile_traffic *row;
 	while (!error && (row = packed_reader_next(&reader)))
 		error = add_to_row(rows, row, sums);
 	for (size_t place = 0; sums && place < rows->n_places; place++) {
-		if (!error && sums[place])
-			error = pack(sums[place], &rows->lines[place]);
-		free(sums[place]);
+		if (!error && sums[place].n_classes)
+			error = pack(&sums[place], &rows->lines[place]);
+		free(sums[place].by_class);
 	}
 	free(sums);
 	return error;

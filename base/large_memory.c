@@ -9,8 +9,9 @@
 #include <sys/mman.h>
 
 #define LARGE_PAGE ((uintptr_t)2 << 20)
-#define MIN_KEPT ((size_t)1 << 20)
+#define MIN_KEPT (1 << 20)
 #define MAX_BLOCKS 64
+#define MOST_TOGETHER (8 << 20)
 #ifdef __SANITIZE_ADDRESS__
 #define KEEPS false /* the sanitizer is to see what is used after it was freed */
 #else
@@ -76,6 +77,14 @@ void large_free(void *memory)
 	}
 	pthread_mutex_unlock(&lock);
 	free(memory);
+}
+
+/* The C library moves its own threshold up with each large block that is freed, and large lists
+ * then lie between small blocks: where they grow they leave holes that nothing else fits into. */
+void large_apart(bool apart)
+{
+	mallopt(M_MMAP_THRESHOLD, apart ? MIN_KEPT : MOST_TOGETHER);
+	mallopt(M_TRIM_THRESHOLD, apart ? MIN_KEPT : 2 * MOST_TOGETHER);
 }
 
 void large_release(void)

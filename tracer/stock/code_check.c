@@ -214,8 +214,7 @@ static bool check_block(const struct kept_code *kept, const struct code_block *b
 	       is_made(kept, block->arena, block->entry, 0) &&
 	       is_made(kept, block->arena, block->counted_at, 0) &&
 	       (block->counter == NO_COUNTER || has_counters(kept, block->counter, 1)) &&
-	       has_junction(kept, block->in) && has_junction(kept, block->out) &&
-	       IS_BOOL(block->stale) && IS_BOOL(block->falls_in) && IS_BOOL(block->provisional);
+	       has_junction(kept, block->in) && has_junction(kept, block->out);
 }
 
 static bool check_blocks(const struct kept_code *kept)

@@ -432,6 +432,7 @@ struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, 
 		return NULL;
 	run->profile = profile;
 	run->keep_rest = keep_rest;
+	large_apart(true);
 	run->first_only = first_only;
 	run->traffic = *traffic;
 	run->files = module_files_create();
@@ -530,6 +531,7 @@ void counted_run_destroy(struct counted_run *run)
 	module_files_destroy(run->files);
 	told_threads_deinit(&run->told);
 	large_release();
+	large_apart(false);
 	pthread_mutex_destroy(&run->lock);
 	for (size_t i = 0; i < run->n_let_go; i++)
 		close(run->let_go[i]);

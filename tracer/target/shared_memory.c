@@ -95,9 +95,11 @@ static struct rf_error *make_arena(struct injection *injection, struct target *t
 	struct rf_error *error = share(injection, target, ARENA_SIZE, &shared)
 					 ?: map_remote(injection, &shared, places, 3,
 						       PROT_READ | PROT_EXEC, &address);
-	if (!error)
-		code_cache_add_arena(&target->copies[copy].cache, address, shared.host,
-				     shared.size);
+	struct code_cache *cache = &target->copies[copy].cache;
+	if (!error) {
+		code_cache_add_arena(cache, address, shared.host, shared.size);
+		cache->arenas[cache->n_arenas - 1].is_shared = true;
+	}
 	return error;
 }
 
@@ -183,7 +185,7 @@ void shared_memory_let_go(struct target *target)
 			if (arena->used - *before < LET_GO_AFTER)
 				continue;
 			*before = arena->used & -(size_t)LET_GO_AFTER;
-			(void)madvise(arena->host, *before, MADV_DONTNEED);
+			arena_let_go(arena, 0, *before);
 		}
 }
 

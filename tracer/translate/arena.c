@@ -6,6 +6,10 @@
 #include "base/search.h"
 
 #include <string.h>
+#include <sys/mman.h>
+
+#define PAGE ((size_t)4096)
+#define PART ((size_t)1 << 20)
 
 /* Instructions and parts of them, by the million: as two words that may overlap. */
 static void copy_few(uint8_t *to, const uint8_t *from, size_t n)
@@ -277,6 +281,25 @@ void arena_note_field(struct arena *arena, enum field_kind kind, ptrdiff_t ahead
 	const struct field field = {pc, (uint32_t)((ptrdiff_t)arena->used + ahead), (uint8_t)kind};
 	arena->lacks_fields |=
 		!rf_array_push(arena->fields, arena->n_fields, arena->cap_fields, field);
+}
+
+void arena_let_go(const struct arena *arena, size_t begin, size_t end)
+{
+	begin = (begin + PAGE - 1) & -PAGE;
+	end &= -PAGE;
+	if (arena->is_shared && begin < end)
+		(void)madvise(arena->host + begin, end - begin, MADV_DONTNEED);
+}
+
+uint8_t *arena_copy(const struct arena *arena)
+{
+	uint8_t *copy = malloc(arena->used + 1);
+	for (size_t at = 0, n; copy && at < arena->used; at += n) {
+		n = arena->used - at < PART ? arena->used - at : PART;
+		memcpy(copy + at, arena->host + at, n);
+		arena_let_go(arena, at, at + n);
+	}
+	return copy;
 }
 
 bool arena_piece_at(const struct arena *arena, uint64_t offset, struct piece *piece)

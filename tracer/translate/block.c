@@ -18,7 +18,7 @@ static void copy_original(struct batch *batch, struct code_block *block)
 {
 	for (size_t i = 0; i < batch->n_items; i++)
 		block->size += batch->items[i].insn.length;
-	block->bytes = malloc(block->size);
+	block->bytes = code_cache_bytes(batch->cache, block->size);
 	if (!block->bytes) {
 		batch_check(batch, rf_error_no_memory());
 		return;

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define ARENA_RESERVE (1 << 20) /* room that one batch can never use up */
-#define ARENA_BEGIN 64          /* offset 0 stands for "none"; then the jump at ARENA_TO_RETURN */
+#define BYTES_AT_ONCE 32768
+#define ARENA_BEGIN 64 /* offset 0 stands for "none"; then the jump at ARENA_TO_RETURN */
 
 void code_cache_add_arena(struct code_cache *cache, uint64_t base, uint8_t *host, size_t size)
 {
@@ -23,10 +24,36 @@ void code_cache_add_arena(struct code_cache *cache, uint64_t base, uint8_t *host
 	arena->used = ARENA_BEGIN;
 }
 
+/* Ten bytes by the hundred thousand: each by itself would take three times as many. */
+uint8_t *code_cache_bytes(struct code_cache *cache, size_t size)
+{
+	if (cache->bytes_left < size) {
+		const size_t whole = size > BYTES_AT_ONCE ? size : BYTES_AT_ONCE;
+		uint8_t *bytes = malloc(whole);
+		if (!bytes ||
+		    !rf_array_push(cache->bytes, cache->n_bytes, cache->cap_bytes, bytes)) {
+			free(bytes);
+			return NULL;
+		}
+		cache->bytes_left = whole;
+		cache->bytes_end = bytes + whole;
+	}
+	cache->bytes_left -= size;
+	return cache->bytes_end - cache->bytes_left - size;
+}
+
+void code_cache_free_bytes(struct code_cache *cache)
+{
+	for (size_t i = 0; i < cache->n_bytes; i++)
+		free(cache->bytes[i]);
+	free(cache->bytes);
+	cache->bytes = NULL;
+	cache->n_bytes = cache->cap_bytes = cache->bytes_left = 0;
+}
+
 void code_cache_deinit(struct code_cache *cache)
 {
-	for (size_t i = cache->n_inherited; i < cache->n_blocks; i++)
-		free(cache->blocks[i].bytes);
+	code_cache_free_bytes(cache);
 	for (int i = 0; i < cache->n_arenas; i++) {
 		piece_list_deinit(&cache->arenas[i].pieces);
 		large_free(cache->arenas[i].fields);

@@ -30,15 +30,10 @@ struct derived {
 
 struct code_block {
 	uint64_t pc;
-	uint32_t size; /* bytes of original code */
-	uint16_t n_insns;
-	uint8_t arena;
-	bool stale;       /* its code is gone from the program's memory */
-	bool falls_in;    /* control comes from the block before it, in whose batch it is, without a
-			     link */
-	bool provisional; /* goes through a slot of the GOT that is not resolved yet: never linked
-			     to */
-	uint8_t dead;     /* enum dead_flags where control enters it */
+	uint64_t module_offset;
+	uint8_t *bytes;   /* copy of the original code (code_cache_bytes) */
+	uint32_t module;  /* profile module */
+	uint32_t size;    /* bytes of original code */
 	uint32_t inner;   /* cache offset of the body, for control that comes from its own batch */
 	uint32_t body;    /* the same for all other control; 0: not made yet (batch_body) */
 	uint32_t called;  /* cache offset for calls, which come with one word too many; or 0 */
@@ -47,12 +42,17 @@ struct code_block {
 	uint32_t counted_at; /* cache offset behind the counter's increment */
 	uint32_t n_untraced; /* operands that are not traced */
 	uint32_t in, out;    /* junctions that control comes from and goes to */
-	uint32_t module;     /* profile module */
-	uint64_t module_offset;
-	uint8_t *bytes; /* copy of the original code */
-	bool is_met;    /* in a traced run: it has been seen to run with its accesses checked */
-	bool has_row;   /* in the profile, `row` there (target/counts.c) */
-	uint32_t row;
+	uint32_t row;        /* in the profile (target/counts.c), if has_row */
+	uint16_t n_insns;
+	uint8_t arena;
+	uint8_t dead;      /* enum dead_flags where control enters it */
+	bool stale : 1;    /* its code is gone from the program's memory */
+	bool falls_in : 1; /* control comes from the block before it, in whose batch it is, without
+			      a link */
+	bool provisional : 1; /* goes through a slot of the GOT that is not resolved yet: never
+				 linked to */
+	bool is_met : 1; /* in a traced run: it has been seen to run with its accesses checked */
+	bool has_row : 1;
 };
 
 enum unit_kind {
@@ -127,7 +127,11 @@ struct code_cache {
 	int n_arenas;
 	struct code_block *blocks;
 	size_t n_blocks, cap_blocks;
-	size_t n_inherited; /* the first ones; their `bytes` are lent, and not freed */
+	size_t n_inherited; /* the first ones; their `bytes` are lent */
+	uint8_t **bytes;    /* of all others, one behind the other */
+	size_t n_bytes, cap_bytes;
+	uint8_t *bytes_end;
+	size_t bytes_left; /* before the end of the last of these */
 	struct unit_counter *units;
 	size_t n_units, cap_units;
 	struct link *links;
@@ -163,6 +167,11 @@ struct code_cache {
 void code_cache_add_arena(struct code_cache *cache, uint64_t base, uint8_t *host, size_t size);
 
 void code_cache_deinit(struct code_cache *cache);
+
+/* Room for a block's `bytes`, as long as the cache is there; NULL: memory is short. */
+uint8_t *code_cache_bytes(struct code_cache *cache, size_t size);
+/* Gives that up for all blocks. */
+void code_cache_free_bytes(struct code_cache *cache);
 
 /* What an index of the cache has for pc, or NOT_THERE. */
 uint32_t code_cache_find(const struct code_cache *cache, const struct pc_index *index, uint64_t pc);

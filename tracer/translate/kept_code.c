@@ -377,7 +377,8 @@ static void take_arena(struct taking *taking, int number)
 			     .size = from->size,
 			     .used = from->used,
 			     .constants = from->constants};
-	to->host = copy_of(kept, from->host, from->used, 1);
+	to->host = arena_copy(from);
+	kept->failed |= !to->host;
 	kept->size += from->used;
 	take_pieces(taking, to, from);
 	TAKE(taking, to, from, fields, n_fields, cap_fields);
@@ -385,22 +386,14 @@ static void take_arena(struct taking *taking, int number)
 
 /* ---- all else ---- */
 
-/* The copies of the program's code that a translator has: they lie in `code` from now on. */
-static void free_bytes(struct code_cache *cache)
-{
-	for (size_t i = cache->n_inherited; i < cache->n_blocks; i++)
-		free(cache->blocks[i].bytes);
-	cache->n_inherited = cache->n_blocks;
-}
-
 static void take_lists(struct taking *taking, struct code_cache *from)
 {
 	struct code_cache *to = &taking->kept->cache;
 	to->n_arenas = from->n_arenas;
 	to->n_counters = from->n_counters;
 	to->block_counters = from->block_counters;
-	if (taking->moves)
-		free_bytes(from);
+	if (taking->moves) /* they lie in `code` from now on */
+		code_cache_free_bytes(from);
 	TAKE(taking, to, from, blocks, n_blocks, cap_blocks);
 	TAKE(taking, to, from, units, n_units, cap_units);
 	TAKE(taking, to, from, links, n_links, cap_links);

@@ -50,7 +50,7 @@ uint32_t *u64_map_find(const struct u64_map *map, uint64_t key)
 		if (!map->cells[i].key)
 			return NULL;
 		if (map->cells[i].key == key)
-			return map->cells[i].deleted ? NULL : &map->cells[i].value;
+			return &map->cells[i].value;
 	}
 }
 
@@ -65,7 +65,6 @@ static void place(struct u64_map *map, uint64_t key, uint32_t value)
 		map->n_used++;
 	map->cells[i].key = key;
 	map->cells[i].value = value;
-	map->cells[i].deleted = false;
 }
 
 static bool grow(struct u64_map *map)
@@ -78,7 +77,7 @@ static bool grow(struct u64_map *map)
 		return false;
 	}
 	for (size_t i = 0; i < map->n_cells; i++)
-		if (map->cells[i].key && !map->cells[i].deleted)
+		if (map->cells[i].key)
 			place(&bigger, map->cells[i].key, map->cells[i].value);
 	u64_map_deinit(map);
 	*map = bigger;
@@ -93,6 +92,21 @@ bool u64_map_set(struct u64_map *map, uint64_t key, uint32_t value)
 	return true;
 }
 
+/* Empties a cell: those behind it that it kept from their place move up. */
+static void empty(struct u64_map *map, size_t i)
+{
+	const size_t mask = map->n_cells - 1;
+	for (size_t j = (i + 1) & mask; map->cells[j].key; j = (j + 1) & mask) {
+		const size_t home = cell_of(map->cells[j].key, map->n_cells);
+		if (((j - home) & mask) >= ((j - i) & mask)) {
+			map->cells[i] = map->cells[j];
+			i = j;
+		}
+	}
+	map->cells[i].key = 0;
+	map->n_used--;
+}
+
 void u64_map_remove(struct u64_map *map, uint64_t key)
 {
 	if (!map->n_cells)
@@ -101,7 +115,7 @@ void u64_map_remove(struct u64_map *map, uint64_t key)
 	for (size_t i = cell_of(key, map->n_cells); map->cells[i].key;
 	     i = (i + 1) & (map->n_cells - 1))
 		if (map->cells[i].key == key) {
-			map->cells[i].deleted = true;
+			empty(map, i);
 			return;
 		}
 }

@@ -6,21 +6,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of 12 bytes: the largest maps are of places in code, by the hundred thousand. */
 struct u64_map_cell {
 	uint64_t key;
 	uint32_t value;
-	bool deleted;
-};
+} __attribute__((packed, aligned(4)));
 
 struct u64_map {
 	struct u64_map_cell *cells;
-	size_t n_cells;   /* a power of two, or 0 */
-	size_t n_used;    /* with deleted ones */
+	size_t n_cells; /* a power of two, or 0 */
+	size_t n_used;
 	uint64_t *filter; /* 8 bits for each cell; set for the hash of each key ever added */
 };
 
 void u64_map_deinit(struct u64_map *map);
-/* Returns the value's place, or NULL when the key is not there.  Valid until the next insert. */
+/* Returns the value's place, or NULL when the key is not there.  Valid until the next change. */
 uint32_t *u64_map_find(const struct u64_map *map, uint64_t key);
 /* Sets key → value (replaces).  Returns false when memory is short. */
 bool u64_map_set(struct u64_map *map, uint64_t key, uint32_t value);

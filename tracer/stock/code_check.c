@@ -281,8 +281,7 @@ static bool check_index(const struct kept_code *kept, const struct u64_map *map,
 		if (!cell->key)
 			continue;
 		n_used++;
-		if (!IS_BOOL(cell->deleted) ||
-		    (n ? cell->value >= n : !is_made(kept, cell->value >> CALL_ARENA_SHIFT, at, 0)))
+		if (n ? cell->value >= n : !is_made(kept, cell->value >> CALL_ARENA_SHIFT, at, 0))
 			return false;
 	}
 	return n_used == map->n_used && n_used < map->n_cells;

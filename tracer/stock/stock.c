@@ -155,6 +155,11 @@ void stock_add_image(struct stock *stock)
 	stock->n_images++;
 }
 
+bool stock_has_one_image(const struct stock *stock)
+{
+	return stock->n_images == 1;
+}
+
 static void add(struct stock *stock, const struct stocked *new)
 {
 	const size_t i = find(stock, new->program, new->kind);

@@ -22,6 +22,7 @@ uint64_t stock_program(struct stock *stock, pid_t pid);
 
 /* There is one more image.  Where nothing is kept between runs, nothing is for a single one. */
 void stock_add_image(struct stock *stock);
+bool stock_has_one_image(const struct stock *stock);
 /* An image that ran the program is gone: keeps what it has translated, where that is more than what
  * is kept of the program, or that does not suit it any more.  Its code's memory must still be
  * there.  `is_last`: the translator is asked for nothing more, so that its lists are taken from

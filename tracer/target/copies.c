@@ -3,8 +3,10 @@
 #include "tracer/target/copies.h"
 
 #include "base/clock.h"
+#include "base/large_memory.h"
 #include "tracer/stock/stock.h"
 #include "tracer/target/entry_table.h"
+#include "tracer/target/shared_memory.h"
 #include "tracer/target/slots.h"
 #include "tracer/target/windows.h"
 #include "tracer/translate/derive.h"
@@ -50,9 +52,14 @@ void copies_keep(struct target *target, bool is_last)
 {
 	if (!target->stock || !target->program || target->native || target->overwritten)
 		return;
-	stock_keep(target->stock, target->program, &target->copies[COPY_FIRST], is_last);
 	if (target->has_plain && target->drain)
 		stock_keep(target->stock, target->program, &target->copies[COPY_PLAIN], is_last);
+	if (is_last && stock_has_one_image(target->stock)) {
+		shared_memory_unmap_copy(target, COPY_PLAIN);
+		code_cache_deinit(&target->copies[COPY_PLAIN].cache);
+		large_release(); /* nobody else needs it */
+	}
+	stock_keep(target->stock, target->program, &target->copies[COPY_FIRST], is_last);
 }
 
 /* ---- what is hot ---- */

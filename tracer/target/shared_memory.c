@@ -178,6 +178,7 @@ void shared_memory_unmap_remote(struct target *target, struct injection *injecti
 /* What changes in old code later, links above all, brings single pages back. */
 void shared_memory_let_go(struct target *target)
 {
+	bool any = false;
 	for (int copy = 0; copy < N_COPIES; copy++)
 		for (int i = 0; i < target->copies[copy].cache.n_arenas; i++) {
 			struct arena *arena = &target->copies[copy].cache.arenas[i];
@@ -186,19 +187,26 @@ void shared_memory_let_go(struct target *target)
 				continue;
 			*before = arena->used & -(size_t)LET_GO_AFTER;
 			arena_let_go(arena, 0, *before);
+			any |= arena->is_shared;
 		}
+	if (any)
+		(void)madvise(target->slots, SLOTS_SIZE, MADV_DONTNEED);
+}
+
+void shared_memory_unmap_copy(struct target *target, enum copy copy)
+{
+	struct code_cache *cache = &target->copies[copy].cache;
+	for (int i = 0; i < cache->n_arenas; i++) {
+		if (cache->arenas[i].host)
+			munmap(cache->arenas[i].host, cache->arenas[i].size);
+		cache->arenas[i].host = NULL;
+	}
 }
 
 void shared_memory_unmap(struct target *target)
 {
-	for (int copy = 0; copy < N_COPIES; copy++) {
-		struct code_cache *cache = &target->copies[copy].cache;
-		for (int i = 0; i < cache->n_arenas; i++) {
-			if (cache->arenas[i].host)
-				munmap(cache->arenas[i].host, cache->arenas[i].size);
-			cache->arenas[i].host = NULL;
-		}
-	}
+	for (int copy = 0; copy < N_COPIES; copy++)
+		shared_memory_unmap_copy(target, (enum copy)copy);
 	if (target->slots)
 		munmap(target->slots, SLOTS_SIZE);
 	target->slots = NULL;

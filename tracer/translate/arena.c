@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 
 #define PAGE ((size_t)4096)
-#define PART ((size_t)1 << 20)
 
 /* Instructions and parts of them, by the million: as two words that may overlap. */
 static void copy_few(uint8_t *to, const uint8_t *from, size_t n)
@@ -291,15 +290,13 @@ void arena_let_go(const struct arena *arena, size_t begin, size_t end)
 		(void)madvise(arena->host + begin, end - begin, MADV_DONTNEED);
 }
 
-uint8_t *arena_copy(const struct arena *arena)
+void arena_free_host(struct arena *arena)
 {
-	uint8_t *copy = malloc(arena->used + 1);
-	for (size_t at = 0, n; copy && at < arena->used; at += n) {
-		n = arena->used - at < PART ? arena->used - at : PART;
-		memcpy(copy + at, arena->host + at, n);
-		arena_let_go(arena, at, at + n);
-	}
-	return copy;
+	if (arena->is_shared)
+		munmap(arena->host, arena->size);
+	else
+		free(arena->host);
+	arena->host = NULL;
 }
 
 bool arena_piece_at(const struct arena *arena, uint64_t offset, struct piece *piece)

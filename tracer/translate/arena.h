@@ -110,7 +110,7 @@ struct put_aside {
 struct arena {
 	uint64_t base;  /* address in the target */
 	uint8_t *host;  /* the same memory here */
-	bool is_shared; /* it stays what it is when its pages are let go of here */
+	bool is_shared; /* mapped: it stays what it is when its pages are let go of here */
 	size_t size, used;
 	struct put_aside constants; /* cache offsets: for return addresses that calls push */
 	struct piece_list pieces;
@@ -146,9 +146,8 @@ void arena_end_piece(struct arena *arena);
 /* Takes note of a field that begins `ahead` bytes behind what has been appended. */
 void arena_note_field(struct arena *arena, enum field_kind kind, ptrdiff_t ahead, uint64_t pc);
 
-/* A copy of what was emitted, heap, or NULL: memory is short.  Part by part, each of which is let
- * go of, since nobody needs it twice. */
-uint8_t *arena_copy(const struct arena *arena);
+/* Frees its memory, which is heap where it is not shared. */
+void arena_free_host(struct arena *arena);
 /* Lets go of the pages of a part of a shared arena: they are there again when they are touched. */
 void arena_let_go(const struct arena *arena, size_t begin, size_t end);
 

@@ -35,10 +35,8 @@ static void *take_list(const struct taking *taking, void *items, size_t n, size_
 	taking->kept->size += n * size;
 	if (!taking->moves)
 		return copy_of(taking->kept, items, n, size);
-	void *shorter = n ? realloc(items, n * size) : NULL;
-	if (!n)
-		free(items);
-	return n && !shorter ? items : shorter;
+	void *shorter = realloc(items, n * size + 1);
+	return shorter ? shorter : items;
 }
 #define TAKE(taking, to, from, items, n, cap)                                                      \
 	do {                                                                                       \
@@ -298,6 +296,7 @@ static void take_fields(struct taking *taking, int number)
 		if (kind == FIELD_TO_MODULE && modules[i] != NO_MODULE)
 			note_reach(&kept->modules[modules[i]], number, arena->host + field->at);
 	}
+	arena_let_go(arena, 0, arena->used);
 	order(kept, &kept->of_fields[number], modules, arena->n_fields);
 }
 
@@ -367,6 +366,16 @@ static void take_pieces(const struct taking *taking, struct arena *to, struct ar
 		piece_list_deinit(&from->pieces);
 }
 
+/* Memory that is mapped is taken as it is. */
+static void take_host(const struct taking *taking, struct arena *to, struct arena *from)
+{
+	to->is_shared = taking->moves && from->is_shared;
+	to->host = to->is_shared ? from->host : copy_of(taking->kept, from->host, from->used, 1);
+	if (to->is_shared)
+		from->host = NULL;
+	taking->kept->size += from->used;
+}
+
 static void take_arena(struct taking *taking, int number)
 {
 	struct kept_code *kept = taking->kept;
@@ -377,9 +386,7 @@ static void take_arena(struct taking *taking, int number)
 			     .size = from->size,
 			     .used = from->used,
 			     .constants = from->constants};
-	to->host = arena_copy(from);
-	kept->failed |= !to->host;
-	kept->size += from->used;
+	take_host(taking, to, from);
 	take_pieces(taking, to, from);
 	TAKE(taking, to, from, fields, n_fields, cap_fields);
 }
@@ -575,7 +582,7 @@ static void free_lists(struct kept_code *kept)
 		free(lists[i]->numbers);
 	for (int i = 0; i < MAX_ARENAS; i++) {
 		free(kept->of_fields[i].numbers);
-		free(kept->cache.arenas[i].host);
+		arena_free_host(&kept->cache.arenas[i]);
 	}
 	code_cache_deinit(&kept->cache);
 	free(kept->code);

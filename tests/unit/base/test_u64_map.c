@@ -57,6 +57,34 @@ Test(u64_map, removed_keys_are_not_found)
 	u64_map_deinit(&map);
 }
 
+/* Keys come and go; in a table that is nearly as full as it may be, others move up. */
+Test(u64_map, keys_that_are_left_are_found)
+{
+	enum { KEYS = 700, ROUNDS = 100000 };
+	static uint32_t values[KEYS]; /* 0: not there */
+	struct u64_map map = {0};
+	uint64_t state = 88172645463325252u, n = 0;
+	for (uint32_t round = 1; round < ROUNDS; round++) {
+		state ^= state << 13;
+		state ^= state >> 7;
+		state ^= state << 17;
+		const uint32_t k = (uint32_t)((state >> 20) % KEYS);
+		const bool removes = state >> 40 & 1;
+		if (removes)
+			u64_map_remove(&map, k);
+		else
+			cr_assert(u64_map_set(&map, k, round));
+		n += (values[k] && removes) ? -1ull : !values[k] && !removes;
+		values[k] = removes ? 0 : round;
+		cr_assert_eq(map.n_used, n);
+		for (uint32_t i = round % 100 ? k : 0; i < (round % 100 ? k + 1 : KEYS); i++) {
+			const uint32_t *found = u64_map_find(&map, i);
+			cr_assert_eq(found ? *found : 0, values[i], "key %u, round %u", i, round);
+		}
+	}
+	u64_map_deinit(&map);
+}
+
 /* The longest way that a look-up has to go. */
 static size_t longest_run(const struct u64_map *map)
 {

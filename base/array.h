@@ -42,6 +42,20 @@ static inline bool rf_array_reach(void **items, size_t *n, size_t index, size_t 
 	return true;
 }
 
+/* The same for an array that is to be as long as needed, and no longer: up to `wanted`. */
+static inline bool rf_array_extend(void **items, size_t *n, size_t wanted, size_t size)
+{
+	if (wanted <= *n)
+		return true;
+	char *grown = (char *)realloc(*items, wanted * size);
+	if (!grown)
+		return false;
+	memset(grown + *n * size, 0, (wanted - *n) * size);
+	*items = grown;
+	*n = wanted;
+	return true;
+}
+
 /* Appends `value` to the array `a`; an expression that is false when memory is short. */
 #define rf_array_push(a, n, cap, value)                                                            \
 	(rf_array_reserve((void **)&(a), (n), &(cap), sizeof(*(a))) ? ((a)[(n)++] = (value), true) \

@@ -38,28 +38,13 @@ const struct model_bytes model_no_bytes;
 /* Sums of lines by class of sets, exact. */
 struct line_sums {
 	uint64_t (*by_class)[N_TRAFFIC];
-	unsigned n_classes; /* up to the last that has any row */
+	size_t n_classes; /* up to the last that has any row; of 64 most profiles have few */
 };
-
-/* Makes room for a class; most profiles have few of them. */
-static bool has_class(struct line_sums *sums, unsigned class)
-{
-	const unsigned n = class + 1;
-	if (n <= sums->n_classes)
-		return true;
-	uint64_t(*more)[N_TRAFFIC] = realloc(sums->by_class, n * sizeof(*more));
-	if (!more)
-		return false;
-	memset(more + sums->n_classes, 0, (n - sums->n_classes) * sizeof(*more));
-	sums->by_class = more;
-	sums->n_classes = n;
-	return true;
-}
 
 static struct rf_error *pack(const struct line_sums *sums, struct packed_lines *packed)
 {
 	uint8_t bytes[CACHE_CLASSES * N_TRAFFIC * LEB128_MOST], *end = bytes;
-	for (unsigned k = 0; k < sums->n_classes; k++)
+	for (size_t k = 0; k < sums->n_classes; k++)
 		for (int e = 0; e < N_TRAFFIC; e++)
 			end = leb128_put(end, sums->by_class[k][e]);
 	packed->size = (uint32_t)(end - bytes);
@@ -97,7 +82,8 @@ static struct rf_error *add_to_row(const struct model_rows *rows, const struct p
 				  row->thread, row->kernel);
 	if (row->class >= CACHE_CLASSES)
 		return NULL;
-	if (!has_class(&sums[at], row->class))
+	if (!rf_array_extend((void **)&sums[at].by_class, &sums[at].n_classes, row->class + 1,
+			     sizeof(*sums[at].by_class)))
 		return rf_error_no_memory();
 	for (int e = 0; e < N_TRAFFIC; e++)
 		sums[at].by_class[row->class][e] += row->lines[e];

@@ -131,9 +131,10 @@ static bool check_constants(const struct arena *arena)
 	const struct put_aside *aside = &arena->constants;
 	if (aside->at == aside->end)
 		return true;
-	const struct piece *piece = arena_piece_at(arena, aside->at);
+	struct piece first, last;
 	return check_aside(aside, arena->used) && aside->at % 8 == 0 && aside->end % 8 == 0 &&
-	       piece && piece->kind == PIECE_DATA && piece == arena_piece_at(arena, aside->end - 1);
+	       arena_piece_at(arena, aside->at, &first) && first.kind == PIECE_DATA &&
+	       arena_piece_at(arena, aside->end - 1, &last) && last.cache == first.cache;
 }
 
 static bool check_arenas(const struct kept_code *kept)

@@ -647,7 +647,7 @@ Test(profile, a_schema_without_store_loads_is_read)
 	run_sql(WITHOUT_VERSION_13 "PRAGMA user_version = 12");
 	assert_ok(profile_load(file, &loaded));
 	cr_expect_eq(loaded->n_store_loads, 0);
-	cr_expect_eq(loaded->n_traffic, saved->n_traffic);
+	cr_expect_eq(loaded->traffic.n, saved->traffic.n);
 	profile_destroy(loaded);
 	profile_destroy(saved);
 }

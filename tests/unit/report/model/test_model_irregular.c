@@ -145,12 +145,19 @@ Test(model_irregular, chains_are_seen_in_the_code)
 Test(model_irregular, conflicts_of_the_last_cache_are_found_there)
 {
 	struct profile *p = profile_of(&chain_cases[0], 1, 1);
-	for (size_t i = 0; i < p->n_traffic; i++)
-		p->traffic[i].lines[TRAFFIC_MEM_CONFLICT] =
-			p->traffic[i].lines[TRAFFIC_MEM_READ] / 4;
-	const double conflicts =
-		(double)(p->traffic[0].lines[TRAFFIC_MEM_READ] / 4 * CACHE_CLASSES);
-	const double all = (double)(p->traffic[0].lines[TRAFFIC_MEM_READ] * CACHE_CLASSES);
+	struct packed_rows rows = p->traffic;
+	struct packed_reader reader = packed_reader_of(&rows);
+	p->traffic = (struct packed_rows){0};
+	uint64_t read = 0;
+	for (const struct profile_traffic *row; (row = packed_reader_next(&reader));) {
+		struct profile_traffic changed = *row;
+		read = read ? read : row->lines[TRAFFIC_MEM_READ];
+		changed.lines[TRAFFIC_MEM_CONFLICT] = row->lines[TRAFFIC_MEM_READ] / 4;
+		cr_assert(packed_rows_add(&p->traffic, &changed, sizeof(changed)));
+	}
+	packed_rows_deinit(&rows);
+	const double conflicts = (double)(read / 4 * CACHE_CLASSES);
+	const double all = (double)(read * CACHE_CLASSES);
 	struct model model = build(p);
 	const struct model_irregular *irregular = find(&model, "f")->traffic->irregular;
 	cr_expect_float_eq(irregular[3].lines, all - conflicts, 1, "%g", irregular[3].lines);

@@ -123,8 +123,9 @@ Test(replay, data_are_in_l1)
 {
 	EXPECT_CYCLES(chase, REPLAY_WHOLE, 2.9, 6.1);
 	EXPECT_CYCLES(chased_and_added, REPLAY_WHOLE, 9.85, 10.2);
-	/* more pages than there is room for share their memory */
-	EXPECT_CYCLES(strided, REPLAY_WHOLE, 7.85, 8.3);
+	/* more pages than there is room for share their memory: where ways are predicted by the
+	 * address of the program (Zen 4), each of them is looked for in L2, in 5.5 cycles more */
+	EXPECT_CYCLES(strided, REPLAY_WHOLE, 7.85, 14.3);
 	cr_expect(REPLAYED(strided, REPLAY_WHOLE).folded);
 	cr_expect_not(REPLAYED(stored, REPLAY_WHOLE).folded);
 	EXPECT_CYCLES(relative, REPLAY_WHOLE, 1.9, 6.1);

@@ -417,7 +417,8 @@ static void put_replay(struct page *page, size_t loop, const struct loop_replay 
 			 text_number(text, ecm_cycles_a_turn(machine, account, core_s)));
 	page_line(page, STYLE_PLAIN, "  ", "%s replayed in L1: %s cycles a turn%s%s%s", number,
 		  text_number(text, replay->cycles[REPLAY_WHOLE]), own, parts,
-		  replay->folded ? "; its pages share memory, which takes longer on some processors" : "");
+		  replay->folded ? "; its pages share memory, which takes longer on some processors"
+				 : "");
 }
 
 /* Of the loops of the table; where others were replayed, that these were not. */

@@ -20,6 +20,11 @@ static void append_u32(struct arena *arena, uint32_t value)
 	arena_append(arena, &value, sizeof(value));
 }
 
+static void append_u64(struct arena *arena, uint64_t value)
+{
+	arena_append(arena, &value, sizeof(value));
+}
+
 /* The highest bit of a register's number, which stands in a prefix. */
 static uint8_t high(enum reg reg)
 {
@@ -253,7 +258,7 @@ void emit_jump_far(struct arena *arena, uint64_t target)
 {
 	APPEND(arena, 0xff, 4 << 3 | 5);
 	append_u32(arena, 0);
-	emit_quad(arena, target);
+	append_u64(arena, target);
 	arena_note_field(arena, FIELD_IN_ARENA, -8, 0);
 }
 
@@ -268,11 +273,6 @@ void emit_return(struct arena *arena)
 	APPEND(arena, 0xc3);
 }
 
-void emit_quad(struct arena *arena, uint64_t value)
-{
-	arena_append(arena, &value, sizeof(value));
-}
-
 void emit_lea(struct arena *arena, enum reg reg, struct address address)
 {
 	assert(!address.is_gs);
@@ -282,7 +282,7 @@ void emit_lea(struct arena *arena, enum reg reg, struct address address)
 void emit_mov_imm64(struct arena *arena, enum reg reg, uint64_t value)
 {
 	APPEND(arena, REX_W | high(reg), (uint8_t)(0xb8 | (reg & 7)));
-	emit_quad(arena, value);
+	append_u64(arena, value);
 }
 
 void emit_mov_imm32(struct arena *arena, enum reg reg, uint32_t value)

@@ -104,7 +104,6 @@ void emit_lea_label(struct arena *arena, enum reg reg, struct label *label); /* 
 void emit_jump_far(struct arena *arena, uint64_t target);
 void emit_push_imm32(struct arena *arena, int32_t value); /* pushq $value */
 void emit_return(struct arena *arena);
-void emit_quad(struct arena *arena, uint64_t value); /* 8 bytes of data */
 
 void emit_lea(struct arena *arena, enum reg reg, struct address address);
 void emit_mov_imm64(struct arena *arena, enum reg reg, uint64_t value);

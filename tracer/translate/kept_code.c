@@ -412,11 +412,12 @@ static void take_lists(struct taking *taking, struct code_cache *from)
 	to->n_inherited = to->n_blocks; /* none of them has bytes of its own */
 }
 
-/* Adds what is found at an address to an index that is kept, as long as it is of a module. */
-static void keep_number(struct kept_code *kept, struct pc_index *index, uint64_t pc,
-			uint32_t number)
+/* Adds what is found at an address, if anything is, to the same index of what is kept. */
+static void keep_number(const struct taking *taking, struct pc_index *to,
+			const struct pc_index *from, uint64_t pc)
 {
-	kept->failed |= number != NOT_THERE && !pc_index_set(index, pc, number);
+	const uint32_t number = code_cache_find(&taking->translator->cache, from, pc);
+	taking->kept->failed |= number != NOT_THERE && !pc_index_set(to, pc, number);
 }
 
 static const struct code_block *kept_block(const struct kept_code *kept, size_t i)
@@ -425,10 +426,11 @@ static const struct code_block *kept_block(const struct kept_code *kept, size_t 
 }
 
 /* All that it has was kept. */
-static void end_index(const struct taking *taking, struct pc_index *index)
+static void end_index(const struct taking *taking, const struct pc_index *to, struct pc_index *from)
 {
+	taking->kept->size += to->own.n_cells * sizeof(*to->own.cells);
 	if (taking->moves)
-		u64_map_deinit(&index->own);
+		u64_map_deinit(&from->own);
 }
 
 /* What is found by an address: all of it begins a block, follows a call at a block's end, or is
@@ -440,28 +442,21 @@ static void take_indexes(struct taking *taking)
 	struct code_cache *from = &taking->translator->cache;
 	for (size_t i = 0; i < kept->of_blocks.begin[KEPT_MODULES]; i++) {
 		const struct code_block *block = kept_block(kept, i);
-		const uint64_t end = block->pc + block->size;
-		keep_number(kept, &to->block_of_pc, block->pc,
-			    code_cache_find(from, &from->block_of_pc, block->pc));
-		keep_number(kept, &to->calls, end, code_cache_find(from, &from->calls, end));
+		keep_number(taking, &to->block_of_pc, &from->block_of_pc, block->pc);
+		keep_number(taking, &to->calls, &from->calls, block->pc + block->size);
 	}
-	end_index(taking, &from->block_of_pc);
-	end_index(taking, &from->calls);
+	end_index(taking, &to->block_of_pc, &from->block_of_pc);
+	end_index(taking, &to->calls, &from->calls);
 	for (size_t i = 0; i < kept->of_landings.begin[KEPT_MODULES]; i++) {
 		const uint64_t pc = to->landings[kept->of_landings.numbers[i]].pc;
-		keep_number(kept, &to->landing_of_pc, pc,
-			    code_cache_find(from, &from->landing_of_pc, pc));
+		keep_number(taking, &to->landing_of_pc, &from->landing_of_pc, pc);
 	}
-	end_index(taking, &from->landing_of_pc);
+	end_index(taking, &to->landing_of_pc, &from->landing_of_pc);
 	for (size_t i = 0; i < kept->of_links.begin[KEPT_MODULES]; i++) {
 		const uint64_t pc = to->links[kept->of_links.numbers[i]].target;
-		keep_number(kept, &to->links_to, pc, code_cache_find(from, &from->links_to, pc));
+		keep_number(taking, &to->links_to, &from->links_to, pc);
 	}
-	end_index(taking, &from->links_to);
-	const struct u64_map *const maps[] = {&to->block_of_pc.own, &to->calls.own,
-					      &to->landing_of_pc.own, &to->links_to.own};
-	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
-		kept->size += maps[i]->n_cells * sizeof(*maps[i]->cells);
+	end_index(taking, &to->links_to, &from->links_to);
 }
 
 /* What ran in the other process tends to run in the next one; all else can be asked for. */

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from harness import PROGRAMS, functions
+from harness import PROGRAMS, functions, text
 from test_targets import truths_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -25,6 +25,21 @@ def test_counts_are_exact(t, arguments, options):
     for truth in truths_of(result.stdout):
         flop = sum(row["flop"] for row in functions(result.json, truth["kernel"]))
         assert flop == truth["flop"], f"{truth['kernel']}: {flop} flop, true {truth['flop']}"
+
+
+@pytest.mark.parametrize("every", ["11", "19"])
+def test_counts_are_exact_where_steps_take_long(t, every):
+    """A thread that is stepped, or given a signal, and has no processor for half a second (programs/late.c): it goes on
+    translated, and nothing that it does from then on is missing."""
+    program = t.program(os.path.join(HERE, "disturbed.c"))
+    said = os.path.join(t.directory, "late")
+    late = {"LD_PRELOAD": t.program("late.c", ("-shared", "-fPIC"), ("-ldl",)), "LATE_EVERY": every, "LATE_COUNT": said}
+    result = t.profile([program, "300", "10"], "--once", env=late, timeout=300)
+    n_late = int(text(said))
+    assert n_late >= 5, "hardly any step was late"
+    for truth in truths_of(result.stdout):
+        flop = sum(row["flop"] for row in functions(result.json, truth["kernel"]))
+        assert flop == truth["flop"], f"{truth['kernel']}: {flop} flop, true {truth['flop']}; {n_late} late"
 
 
 def plugins(t):

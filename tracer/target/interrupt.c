@@ -131,6 +131,7 @@ static bool go_on_at(struct tracee *tracee, struct user_regs_struct *regs)
 static bool go_on_translated(struct tracee *tracee)
 {
 	struct user_regs_struct regs;
+	tracee->strays = false;
 	if (ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) < 0)
 		return false;
 	/* that instruction can be an rt_sigreturn, whose frame has been aimed at the cache */
@@ -183,10 +184,14 @@ static bool deliver_one(struct tracee *tracee, int number, siginfo_t *info, bool
 	}
 	if (!here || moved)
 		ptrace(PTRACE_SETSIGINFO, tracee->tid, 0, info);
+	tracee->strays = place == PLACE_CLEAN;
 	if (!step_once(tracee, number) || !deliver_forced(tracee, number))
 		return false;
 	tracee->notified = true;
-	return place == PLACE_NATIVE || tracee->left.how != STAYS || go_on_translated(tracee);
+	if (tracee->strays && tracee->left.how == STAYS)
+		return go_on_translated(tracee);
+	tracee->strays = false;
+	return true;
 }
 
 static bool deliver_timed(struct tracee *tracee, int number, siginfo_t *info, bool here)
@@ -423,25 +428,40 @@ bool interrupt_deliver(struct tracee *tracee, int number)
 	       deliver_and_resume(tracee, gate || tracee->catches_up ? MAX_HELD : 0);
 }
 
-bool interrupt_late(struct tracee *tracee, int status)
+/* Whether it has stopped because it was stepped, or by the kernel's word that a signal has been
+ * delivered, which comes with another code (ptrace_notify in the kernel's signal.c). */
+static bool is_stop_of_step(const struct tracee *tracee, int status)
 {
 	siginfo_t info;
+	return !(status >> 16) && WSTOPSIG(status) == SIGTRAP &&
+	       ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) == 0 &&
+	       (info.si_code == TRAP_TRACE || info.si_code == SIGTRAP);
+}
+
+/* Whether it stands amid its code: neither at its end nor at the beginning of another program. */
+static bool is_at_code(int status)
+{
+	return !(status >> 16) || status >> 16 == PTRACE_EVENT_STOP;
+}
+
+/* One that strays does so no longer, whatever it has stopped for: it would run natively from there
+ * on, and nobody would count it. */
+bool interrupt_late(struct tracee *tracee, int status)
+{
 	assert(tracee->late);
 	tracee->late = false;
 	if (tracee->masked)
 		inject_set_signals(tracee->tid, tracee->mask);
 	tracee->masked = false;
 	const bool behind_record = place_leave_trap(tracee);
-	if (!behind_record &&
-	    (status >> 16 || WSTOPSIG(status) != SIGTRAP ||
-	     ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) < 0 || info.si_code != TRAP_TRACE))
-		return false;
-	/* the step was perhaps the delivery itself, and led to a handler */
-	if (tracee->target)
+	if (tracee->strays && tracee->target && is_at_code(status))
 		go_on_translated(tracee);
+	tracee->strays = false;
+	if (!behind_record && !is_stop_of_step(tracee, status))
+		return false;
 	if (tracee->target && tracee->n_held)
 		stop_later(tracee);
-	ptrace(PTRACE_CONT, tracee->tid, 0, 0);
+	tracee_resume(tracee, 0);
 	return true;
 }
 

@@ -23,6 +23,8 @@ struct tracee {
 	bool late;             /* a step was not waited for to its end: its stop comes later */
 	bool masked;           /* all its signals are blocked until then */
 	uint64_t mask;         /* and these are the program's */
+	bool strays;           /* it has the program's registers, for one step that delivers a
+				  signal, and goes on translated behind it */
 	int faulted;           /* signal, while it was stepped: it gets no further */
 	bool forced;           /* it stands at the SIGSEGV of a frame that failed */
 	bool stopped_early;    /* its first stop came before its parent's event */

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,28 +161,51 @@ static bool read_column(struct reader *reader, sqlite3_stmt *statement, int at,
 	}
 }
 
-static struct rf_error *bad_row(const struct reader *reader, const struct table *table, size_t row)
+static struct rf_error *bad_row(const struct reader *reader, const struct table *table, size_t row,
+				const char *why)
 {
-	char what[96];
-	snprintf(what, sizeof(what), "row %zu of table \"%s\" makes no sense", row, table->name);
+	char what[192];
+	snprintf(what, sizeof(what), "row %zu of table \"%s\" makes no sense: %s", row, table->name,
+		 why);
 	return damaged(reader, what);
+}
+
+/* Says which column it is, and its value where that is a number. */
+static struct rf_error *bad_column(const struct reader *reader, const struct table *table,
+				   size_t row, const struct column *column, sqlite3_stmt *statement,
+				   int at)
+{
+	const int class = sqlite3_column_type(statement, at);
+	char why[96];
+	if (class == SQLITE_INTEGER)
+		snprintf(why, sizeof(why), "%s %" PRId64, column->name,
+			 (int64_t)sqlite3_column_int64(statement, at));
+	else if (class == SQLITE_FLOAT)
+		snprintf(why, sizeof(why), "%s %g", column->name,
+			 sqlite3_column_double(statement, at));
+	else
+		snprintf(why, sizeof(why), "%s", column->name);
+	return bad_row(reader, table, row, why);
 }
 
 static struct rf_error *read_row(struct reader *reader, const struct table *table,
 				 sqlite3_stmt *statement)
 {
 	const size_t n = *profile_table_count(reader->profile, table);
-	if (sqlite3_column_int64(statement, 0) != (int64_t)n || !take_budget(reader, 4))
-		return bad_row(reader, table, n);
+	if (sqlite3_column_int64(statement, 0) != (int64_t)n)
+		return bad_row(reader, table, n, "its number");
+	if (!take_budget(reader, 4))
+		return bad_row(reader, table, n, "the file is too small for it");
 	uint64_t room[PACKED_WORDS] = {0};
 	char *row = table->packed ? (char *)room : profile_append_row(reader->profile, table);
 	if (!row)
 		return no_memory(reader->file.path);
-	int at = 1;
-	for (size_t c = 0; c < table->n_columns; c++)
-		if (table->columns[c].since <= reader->file.version &&
-		    !read_column(reader, statement, at++, &table->columns[c], row))
-			return bad_row(reader, table, n);
+	for (size_t c = 0, at = 1; c < table->n_columns; c++) {
+		const struct column *column = &table->columns[c];
+		if (column->since <= reader->file.version &&
+		    !read_column(reader, statement, (int)at++, column, row))
+			return bad_column(reader, table, n, column, statement, (int)at - 1);
+	}
 	return !table->packed || packed_rows_add(profile_table_packed(reader->profile, table), row,
 						 table->element)
 		       ? NULL

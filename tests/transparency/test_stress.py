@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from harness import PROGRAMS, functions, text
+from harness import PROGRAMS, functions, named, text
 from test_targets import truths_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -25,6 +25,22 @@ def test_counts_are_exact(t, arguments, options):
     for truth in truths_of(result.stdout):
         flop = sum(row["flop"] for row in functions(result.json, truth["kernel"]))
         assert flop == truth["flop"], f"{truth['kernel']}: {flop} flop, true {truth['flop']}"
+
+
+@pytest.mark.parametrize("options, megabytes", named({"once": (["--once"], 32), "all_is_traced": (["--cache-sample=1"], 4),
+                                                      "windows": ([], 32), "anew": (["--no-cache"], 32)}))
+def test_interrupted_strings_are_exact(t, options, megabytes):
+    """What is left of a string instruction where a signal comes is counted once, also of one that was interrupted before
+    and has been translated again there, and where that is kept from another run."""
+    program = t.program(os.path.join(HERE, "strings.c"))
+    for _ in range(2):
+        result = t.profile([program, "4", str(megabytes << 20)], *options, timeout=300)
+        signals = int(result.stdout.split()[0])
+        assert signals >= 20, "hardly any string was interrupted"
+        for truth in truths_of(result.stdout):
+            rows = functions(result.json, truth["kernel"])
+            bytes_of = {key: sum(row[key] for row in rows) for key in ("load_bytes", "store_bytes")}
+            assert bytes_of == {key: truth[key] for key in bytes_of}, f"{truth['kernel']}, {signals} signals"
 
 
 @pytest.mark.parametrize("every", ["11", "19"])

@@ -196,7 +196,8 @@ static bool check_units(const struct kept_code *kept)
 	for (size_t i = 0; i < kept->cache.n_units; i++) {
 		const struct unit_counter *unit = &kept->cache.units[i];
 		const bool is_call = unit->kind == UNIT_CALL;
-		if (unit->kind > UNIT_OUT || unit->counter >= SLOT_N_COUNTERS ||
+		if (unit->kind > UNIT_OUT || unit->block >= kept->cache.n_blocks ||
+		    unit->counter >= SLOT_N_COUNTERS ||
 		    (unit->kind != UNIT_OUT &&
 		     !has_counters(kept, unit->counter, is_call ? CALL_COUNTERS : 1)))
 			return false;

@@ -181,17 +181,19 @@ static void note_interruption(struct target *target, uint8_t *slot, struct trans
 		counts_note_interruption(target, &cut);
 }
 
-/* A rep instruction that stops half-way: the rest of rcx will be counted again. */
+/* A rep instruction that stops half-way: the rest of rcx will be counted again, or never comes. */
 static void take_back_units(const struct code_cache *cache, uint8_t *slot,
 			    const struct piece *piece, uint64_t rest)
 {
-	const struct code_block *block = &cache->blocks[piece->block];
-	for (size_t i = 0; i < cache->n_units; i++)
-		if (cache->units[i].kind == UNIT_WORK && cache->units[i].module == block->module &&
-		    cache->units[i].module_offset == block->module_offset + piece->orig) {
-			*slot_u64(slot, SLOT_COUNTERS + 8ull * cache->units[i].counter) -= rest;
-			return;
-		}
+	const uint64_t offset = cache->blocks[piece->block].module_offset + piece->orig;
+	for (size_t i = 0; i < cache->n_units; i++) {
+		const struct unit_counter *unit = &cache->units[i];
+		if (unit->kind != UNIT_WORK || unit->block != piece->block ||
+		    unit->module_offset != offset)
+			continue;
+		*slot_u64(slot, SLOT_COUNTERS + 8ull * unit->counter) -= rest;
+		return;
+	}
 }
 
 /* The part of a string instruction that has been done; the rest is recorded when it resumes. */
@@ -277,6 +279,8 @@ void place_flush(struct target *target, pid_t tid)
 	if (slot && piece && piece->block != NO_BLOCK) {
 		struct code_cache *cache = &copy->cache;
 		borrowed_back(cache, slot, piece, &regs);
+		if (piece->kind == PIECE_REP)
+			take_back_units(cache, slot, piece, regs.rcx);
 		derive_leave(cache, &cache->blocks[piece->block],
 			     is_counted(cache, piece, regs.rip), slot_u64(slot, SLOT_COUNTERS));
 	}

@@ -65,6 +65,8 @@ struct unit_counter {
 	uint32_t counter;
 	enum unit_kind kind;
 	uint32_t module;
+	uint32_t block; /* that its code is in: an instruction that was translated again has
+			   another counter there */
 	uint64_t module_offset;
 };
 

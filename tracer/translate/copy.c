@@ -85,7 +85,9 @@ bool emit_units_possible(const struct decoded *insn)
 static uint32_t new_unit(struct batch *batch, uint64_t pc, uint32_t n, enum unit_kind kind)
 {
 	struct code_cache *cache = batch->cache;
-	struct unit_counter unit = {.counter = cache->n_counters, .kind = kind};
+	struct unit_counter unit = {.counter = cache->n_counters,
+				    .kind = kind,
+				    .block = batch->block};
 	cache->n_counters += n;
 	const struct code_source *source = &batch->translator->source;
 	source->locate(source->context, pc, &unit.module, &unit.module_offset);

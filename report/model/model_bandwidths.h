@@ -3,7 +3,8 @@
 
 #include "report/model/model_roofs.h"
 
-/* Levels with a bandwidth roof that can be told apart, from the slowest (DRAM) to L1. */
+/* Levels whose roof of reading can be told from the next one's at some number of threads, from the
+ * slowest (DRAM) to L1. */
 size_t model_levels(const struct profile *profile, enum roof_level levels[MODEL_LEVELS]);
 /* The most that any measured mix of reads and writes moves at a level (L1: in LS bytes), 1e9 bytes
  * per second; no function's bandwidth there is higher.  0: none was measured. */

@@ -68,6 +68,25 @@ static size_t count(const char *text, const char *what)
 
 TestSuite(svg_roofs, .init = init);
 
+/* What accesses of 8 bytes reach at a level says nothing of its roof; and a level that some count
+ * of threads tells from the next is drawn for all of them. */
+Test(svg_roofs, levels_are_those_that_reading_tells_apart)
+{
+	add_all(1);
+	add_all(2);
+	add(ROOF_NARROW, "L3", "read", 1, 9);
+	char *without = picture();
+	cr_expect_eq(count(without, "data-level=\"L3\""), 0);
+	for (size_t i = 0; i < machine.n_roofs; i++)
+		if (rows[i].kind == ROOF_BANDWIDTH && rows[i].threads == 2)
+			rows[i].distinguishable = true;
+	char *with = picture();
+	cr_expect_eq(count(with, "data-level=\"L3\" data-threads=\"1\""), 1);
+	cr_expect_eq(count(with, "data-level=\"L3\" data-threads=\"2\""), 1);
+	free(without);
+	free(with);
+}
+
 Test(svg_roofs, head_names_the_machine)
 {
 	add_all(1);

@@ -322,16 +322,22 @@ def test_who_runs_meanwhile(t):
     for key, threads in (("join", "join_thread"), 1), (("sleep", "sleep_ms"), 4), (("lock", "take_lock"), 2), (("child", "wait_child"), 1):
         check.equal(f"threads of {key}", waits[key]["threads"], threads)
     ran = {part["part"].split("=")[0]: part["user_s"] for part in truth["parts"]}
-    check.near("others beside a lock", waits["lock", "take_lock"]["others_running"], 1, seconds=0.1)
-    check.near("others beside a child", waits["child", "wait_child"]["others_running"], 1, seconds=0.1)
+    # Who holds the lock, or is waited for, runs all the time unless others have the processors: then it is ready, and so
+    # may the one be that is about to wait.
+    ready = truth["total"]["runnable_s"]
+    for what, row, busy in (("a lock", waits["lock", "take_lock"], ran["lock"]),
+                            ("a child", waits["child", "wait_child"], ran["child/spin"])):
+        check.within(f"others beside {what}", row["others_running"], busy / (busy + ready) - 0.1, 1.1)
     check.near("others beside a sleep", waits["sleep", "sleep_ms"]["others_running"], 0, seconds=0.1)
     join = waits["join", "join_thread"]
-    check.near("others beside a join", join["others_running"] * join["time_s"], ran["join"] + ran["lock"], seconds=0.02)
-    check.near("wall_s of a lock", waits["lock", "take_lock"]["wall_s"], 0)
+    beside = ran["join"] + ran["lock"]
+    check.within("others beside a join", join["others_running"] * join["time_s"], beside - ready - 0.02, beside + 0.02)
+    # no thread ran: also where the one that is waited for was ready
+    check.within("wall_s of a lock", waits["lock", "take_lock"]["wall_s"], 0, ready + SECONDS)
     # All are blocked while the four sleep, and so is the one that joins them; each tells of its own wait.
     asleep = truth["parts"][1]["wall_s"]
     check.within("wall_s of the sleep", waits["sleep", "sleep_ms"]["wall_s"] + join["wall_s"], asleep - SECONDS,
-                 5 * asleep + SECONDS)
+                 5 * asleep + ready + SECONDS)
     check.end(result)
 
 
@@ -560,8 +566,14 @@ def test_serial_share(t):
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("two threads run at once on two processors")
     path = os.path.join(t.directory, "serial.rfp")
-    result, _ = account_of(t, "spin=100 spin=200:2", "--save", path)
-    account = result.json["run"]["account"]
+    # It is said of a program that had more than 1.1 processors, which others may leave no program.
+    for _ in range(4):
+        result, _ = account_of(t, "spin=100 spin=200:2", "--save", path)
+        account = result.json["run"]["account"]
+        if account["busy_processors"] >= 1.1:
+            break
+    else:
+        pytest.skip(f"others have the processors: {account['busy_processors']} were had")
     share = account["concurrency"][1] / account["wall"]["running_s"]
     most = account["usable_processors"] / (1 + (account["usable_processors"] - 1) * share)
     notes = " ".join(result.json["run"]["notes"])

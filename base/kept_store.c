@@ -392,6 +392,13 @@ static char *compose(const struct kept_store *store, const struct kept_key *key,
 	return content;
 }
 
+/* A list without items may have no memory either, of which fwrite must not be told. */
+static void write_piece(FILE *stream, const struct kept_piece *piece)
+{
+	if (piece->size)
+		fwrite(piece->bytes, 1, piece->size, stream);
+}
+
 static void write_file(const char *path, const struct kept_piece *first,
 		       const struct kept_piece *pieces, size_t n_pieces)
 {
@@ -407,9 +414,9 @@ static void write_file(const char *path, const struct kept_piece *first,
 	struct rf_error *error = whole_file_stream(&wish, &file);
 	if (!error) {
 		fwrite(&head, sizeof(head), 1, file.stream);
-		fwrite(first->bytes, 1, first->size, file.stream);
+		write_piece(file.stream, first);
 		for (size_t i = 0; i < n_pieces; i++)
-			fwrite(pieces[i].bytes, 1, pieces[i].size, file.stream);
+			write_piece(file.stream, &pieces[i]);
 		error = whole_file_close(&file, NULL);
 	}
 	rf_error_destroy(error); /* the next run reads again */

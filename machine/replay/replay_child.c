@@ -46,9 +46,12 @@ static struct {
 	int32_t *outcomes; /* per branch: as it should be, less otherwise */
 } child;
 
+/* In handlers as well, on their own stack (confined_finish). */
+#define ON_ANY_STACK __attribute__((no_sanitize("address")))
+
 static void finish(enum replay_why why, double cycles) __attribute__((noreturn));
 
-static void finish(enum replay_why why, double cycles)
+ON_ANY_STACK static void finish(enum replay_why why, double cycles)
 {
 	uint64_t bits;
 	memcpy(&bits, &cycles, sizeof(bits));
@@ -94,7 +97,7 @@ static enum content content_for(uint64_t pc)
 	return !vector ? POINTERS : child.code->single ? SINGLES : DOUBLES;
 }
 
-static void on_missing(int signal, siginfo_t *info, void *context)
+ON_ANY_STACK static void on_missing(int signal, siginfo_t *info, void *context)
 {
 	const ucontext_t *at = context;
 	const uint64_t address = (uint64_t)(uintptr_t)info->si_addr,

@@ -24,7 +24,8 @@ static struct perf_event_attr cpu_clock(void)
 	};
 }
 
-/* From a fast machine's interrupt to one in a virtual machine inside another. */
+/* From a fast machine's interrupt to one in a virtual machine inside another.  Where others have
+ * the processor in the middle of a pair of loops its cost is too high, or too low and told as 0. */
 Test(sample_cost, is_that_of_an_interrupt)
 {
 	struct perf_event_attr attr = cpu_clock();
@@ -32,14 +33,15 @@ Test(sample_cost, is_that_of_an_interrupt)
 	if (event < 0)
 		cr_skip_test("perf_event_open is refused here");
 	close(event);
-	uint64_t best = UINT64_MAX, best_rough = UINT64_MAX;
+	uint64_t best = UINT64_MAX, best_rough = UINT64_MAX, most = 0;
 	for (int i = 0; i < 5; i++) {
 		uint64_t cost = sample_cost_ns(&attr, false), rough = sample_cost_ns(&attr, true);
 		best = cost < best ? cost : best;
+		most = cost > most ? cost : most;
 		best_rough = rough < best_rough ? rough : best_rough;
 	}
 	cr_assert_lt(best, 200000);
-	cr_assert_gt(best, 100);
+	cr_assert_gt(most, 100);
 	cr_assert_lt(best_rough, 200000);
 }
 

@@ -36,7 +36,7 @@ def test_interrupted_strings_are_exact(t, options, megabytes):
     for _ in range(2):
         result = t.profile([program, "4", str(megabytes << 20)], *options, timeout=300)
         signals = int(result.stdout.split()[0])
-        assert signals >= 20, "hardly any string was interrupted"
+        assert signals >= 5, "hardly any string was interrupted"  # in the timed run; the counted one takes longer
         for truth in truths_of(result.stdout):
             rows = functions(result.json, truth["kernel"])
             bytes_of = {key: sum(row[key] for row in rows) for key in ("load_bytes", "store_bytes")}

@@ -275,7 +275,7 @@ static bool check_index(const struct kept_code *kept, const struct u64_map *map,
 	size_t n_used = 0;
 	if (!map->n_cells)
 		return !map->n_used;
-	if (map->n_cells < 8 || map->n_cells & (map->n_cells - 1))
+	if (map->n_cells % 8)
 		return false;
 	for (size_t i = 0; i < map->n_cells; i++) {
 		const struct u64_map_cell *cell = &map->cells[i];

@@ -90,7 +90,7 @@ static size_t longest_run(const struct u64_map *map)
 {
 	size_t longest = 0, run = 0;
 	for (size_t i = 0; i < 2 * map->n_cells; i++) {
-		run = map->cells[i & (map->n_cells - 1)].key ? run + 1 : 0;
+		run = map->cells[i % map->n_cells].key ? run + 1 : 0;
 		longest = run > longest ? run : longest;
 	}
 	return longest;

@@ -5,10 +5,12 @@
 #include "base/search.h"
 
 #include <math.h>
+#include <string.h>
 
 void branch_counts_deinit(struct branch_counts *counts)
 {
 	free(counts->items);
+	free(counts->late);
 	free(counts->touched);
 	u64_map_deinit(&counts->index);
 	*counts = (struct branch_counts){0};
@@ -21,7 +23,7 @@ static struct counted_branch *find(struct branch_counts *counts, uint32_t module
 	const uint32_t *known = u64_map_find(&counts->index, branch->place);
 	const struct counted_branch new = {.module = module,
 					   .offset = offset,
-					   .kind = branch->kind};
+					   .kind = (uint8_t)branch->kind};
 	if (known)
 		return &counts->items[*known];
 	if (!rf_array_push(counts->items, counts->n_items, counts->cap_items, new))
@@ -40,11 +42,17 @@ void branch_counts_add(struct branch_counts *counts, uint32_t module, uint64_t o
 		counts->memory_short = true;
 		return;
 	}
-	struct branch_tally *tally =
-		item->early.outcomes < BRANCH_TEACHES ? &item->early : &item->burst;
-	tally->outcomes++;
-	tally->wrong += guesses->tage == BRANCH_WRONG;
-	tally->plain_wrong += guesses->plain == BRANCH_WRONG;
+	const bool wrong = guesses->tage == BRANCH_WRONG,
+		   plain_wrong = guesses->plain == BRANCH_WRONG;
+	if (item->early.outcomes < BRANCH_TEACHES) {
+		item->early.outcomes++;
+		item->early.wrong += wrong;
+		item->early.plain_wrong += plain_wrong;
+	} else {
+		item->burst.outcomes++;
+		item->burst.wrong += wrong;
+		item->burst.plain_wrong += plain_wrong;
+	}
 	item->taken += branch->kind != PREDICT_CONDITIONAL || branch->taken;
 	counts->n_outcomes++;
 	if (item->in_burst)
@@ -54,18 +62,30 @@ void branch_counts_add(struct branch_counts *counts, uint32_t module, uint64_t o
 	counts->memory_short |= !item->in_burst;
 }
 
+/* Adds the burst at hand to the late outcomes of its branch. */
+static bool end_burst(struct branch_counts *counts, struct counted_branch *item)
+{
+	const struct late_outcomes none = {.wrong = {0}};
+	if (!item->late) {
+		if (!rf_array_push(counts->late, counts->n_late, counts->cap_late, none))
+			return false;
+		item->late = (uint32_t)counts->n_late;
+	}
+	struct late_outcomes *late = &counts->late[item->late - 1];
+	ratio_add(&late->wrong, item->burst.wrong, item->burst.outcomes);
+	late->all.outcomes += item->burst.outcomes;
+	late->all.wrong += item->burst.wrong;
+	late->all.plain_wrong += item->burst.plain_wrong;
+	return true;
+}
+
 void branch_counts_end_burst(struct branch_counts *counts)
 {
 	counts->n_bursts += counts->n_touched > 0;
 	for (size_t i = 0; i < counts->n_touched; i++) {
 		struct counted_branch *item = &counts->items[counts->touched[i]];
-		if (item->burst.outcomes)
-			ratio_add(&item->wrong, (double)item->burst.wrong,
-				  (double)item->burst.outcomes);
-		item->late.outcomes += item->burst.outcomes;
-		item->late.wrong += item->burst.wrong;
-		item->late.plain_wrong += item->burst.plain_wrong;
-		item->burst = (struct branch_tally){0};
+		counts->memory_short |= item->burst.outcomes && !end_burst(counts, item);
+		memset(&item->burst, 0, sizeof(item->burst));
 		item->in_burst = false;
 	}
 	counts->n_touched = 0;
@@ -94,20 +114,23 @@ static double by_chance(double p, double n)
 
 /* Outcomes of one burst are alike, those of several tell how much the branch changes: the wider of
  * both.  One burst cannot tell that. */
-static double halfwidth(const struct counted_branch *item, double p, double n)
+static double halfwidth(const struct late_outcomes *late, double p, double n)
 {
 	const double chance = by_chance(p, n);
-	const double bursts = item->wrong.n > 1 ? ratio_halfwidth(&item->wrong) : 0;
+	const double bursts = late->wrong.n > 1 ? ratio_halfwidth(&late->wrong) : 0;
 	return fmin(1, isfinite(bursts) ? fmax(chance, bursts) : chance);
 }
 
-static struct profile_branch row_of(const struct counted_branch *item)
+static struct profile_branch row_of(const struct branch_counts *counts,
+				    const struct counted_branch *item)
 {
-	const struct branch_tally *early = &item->early, *late = &item->late;
+	static const struct late_outcomes none;
+	const struct late_outcomes *behind = item->late ? &counts->late[item->late - 1] : &none;
+	const struct branch_tally *late = &behind->all;
 	const bool is_taught = late->outcomes >= BRANCH_TEACHES;
-	const struct branch_tally all = {late->outcomes + early->outcomes,
-					 late->wrong + early->wrong,
-					 late->plain_wrong + early->plain_wrong};
+	const struct branch_tally all = {late->outcomes + item->early.outcomes,
+					 late->wrong + item->early.wrong,
+					 late->plain_wrong + item->early.plain_wrong};
 	const struct branch_tally *of = is_taught ? late : &all;
 	const double p = share(of->wrong, of->outcomes);
 	return (struct profile_branch){
@@ -119,7 +142,7 @@ static struct profile_branch row_of(const struct counted_branch *item)
 		.wrong = all.wrong,
 		.plain_wrong = all.plain_wrong,
 		.share = p,
-		.halfwidth = halfwidth(item, p, (double)of->outcomes),
+		.halfwidth = halfwidth(behind, p, (double)of->outcomes),
 		.plain_share = share(of->plain_wrong, of->outcomes),
 	};
 }
@@ -161,7 +184,7 @@ struct rf_error *branch_counts_save(const struct branch_counts *counts, struct p
 {
 	struct rf_error *error = NULL;
 	for (size_t i = 0; i < counts->n_items && !error; i++) {
-		struct profile_branch row = row_of(&counts->items[i]);
+		struct profile_branch row = row_of(counts, &counts->items[i]);
 		row.file = strdup(""); /* names_resolve knows it */
 		error = row.file ? rf_array_add(profile->branches, profile->n_branches,
 						profile->cap_branches, row)

@@ -15,13 +15,24 @@ struct branch_tally {
 	uint64_t outcomes, wrong, plain_wrong;
 };
 
+/* Outcomes behind those that teach, which most branches of a large program do not have. */
+struct late_outcomes {
+	struct branch_tally all;
+	struct ratio wrong; /* by burst */
+};
+
+/* As small as it can be: there is one for each branch. */
 struct counted_branch {
+	uint64_t offset, taken;
 	uint32_t module;
-	uint64_t offset;
-	enum predicted_kind kind;
-	uint64_t taken;
-	struct branch_tally early, late, burst; /* `burst`: of the late ones, the one at hand */
-	struct ratio wrong;                     /* by burst, of the late ones */
+	uint32_t late; /* place in branch_counts.late plus 1; 0: none */
+	struct {
+		uint32_t outcomes, wrong, plain_wrong;
+	} burst; /* of the late ones, the one at hand */
+	struct {
+		uint16_t outcomes, wrong, plain_wrong;
+	} early;
+	uint8_t kind; /* enum predicted_kind */
 	bool in_burst;
 };
 
@@ -29,6 +40,8 @@ struct counted_branch {
 struct branch_counts {
 	struct counted_branch *items;
 	size_t n_items, cap_items;
+	struct late_outcomes *late;
+	size_t n_late, cap_late;
 	struct u64_map index; /* by place */
 	uint32_t *touched;    /* in the burst at hand */
 	size_t n_touched, cap_touched;

@@ -46,18 +46,23 @@ struct class_misses {
 	uint32_t n_bursts;
 };
 
+/* What an instruction misses, which most instructions do not. */
+struct missed {
+	double all, written; /* lines; of these, such as will be written back */
+	double before_burst; /* all, without those of the last burst */
+	struct class_misses classes[CACHE_CLASSES];
+};
+
 struct misses {
 	uint64_t place; /* of the code */
-	uint8_t n_operands;
-	double all, written; /* lines; of these, such as will be written back */
-	uint32_t n_bursts;
 	uint64_t burst; /* the last one */
 	double weight;
-	uint32_t burst_accesses, burst_misses; /* of that one, which is not in the sums yet */
-	double n_missed, n_accesses;           /* without weights */
 	double accesses, accesses_2;
-	struct sums sums;
-	struct class_misses *classes; /* of each class; NULL before the first miss */
+	double n_accesses; /* without weights */
+	uint32_t n_bursts;
+	uint32_t burst_accesses, burst_misses; /* of that one, which is not in the sums yet */
+	uint8_t n_operands;
+	struct missed *missed; /* NULL before the first miss */
 };
 
 struct concentration {
@@ -108,7 +113,7 @@ void concentration_destroy(struct concentration *concentration)
 		return;
 	for (size_t i = 0; i < concentration->n_misses; i++)
 		if (concentration->misses[i]) {
-			free(concentration->misses[i]->classes);
+			free(concentration->misses[i]->missed);
 			free(concentration->misses[i]);
 		}
 	free(concentration->misses);
@@ -138,11 +143,11 @@ static void end_burst(struct misses *misses)
 	const double n = misses->weight * misses->burst_accesses;
 	misses->accesses += n;
 	misses->accesses_2 += n * n;
-	misses->n_missed += misses->burst_misses;
 	misses->n_accesses += misses->burst_accesses;
-	add_burst(&misses->sums, misses->weight * misses->burst_misses, n);
+	if (misses->missed)
+		misses->missed->before_burst += misses->burst_misses;
 	for (unsigned k = 0; misses->burst_misses && k < CACHE_CLASSES; k++) {
-		struct class_misses *class = &misses->classes[k];
+		struct class_misses *class = &misses->missed->classes[k];
 		if (class->now)
 			add_burst(&class->sums, misses->weight * class->now, n);
 		class->now = 0;
@@ -178,35 +183,35 @@ void concentration_miss(struct concentration *concentration, const struct burst_
 			struct burst_miss miss)
 {
 	struct misses *misses = in_burst(concentration, access);
-	if (misses && !misses->classes)
-		misses->classes = calloc(CACHE_CLASSES, sizeof(*misses->classes));
-	if (!misses || !misses->classes)
+	if (misses && !misses->missed)
+		misses->missed = calloc(1, sizeof(*misses->missed));
+	if (!misses || !misses->missed)
 		return;
-	struct class_misses *in_class = &misses->classes[miss.class];
+	struct missed *missed = misses->missed;
+	struct class_misses *in_class = &missed->classes[miss.class];
 	in_class->before += miss.simulated ? 0 : access->weight;
 	in_class->n_bursts += !in_class->now;
 	in_class->now += in_class->now < UINT16_MAX;
 	if (in_class->n >= MOST_MISSES)
 		for (unsigned k = 0; k < CACHE_CLASSES; k++)
-			misses->classes[k].n /= 2;
+			missed->classes[k].n /= 2;
 	in_class->n++;
-	misses->all += 1;
-	misses->written += miss.written;
+	missed->all += 1;
+	missed->written += miss.written;
 	if (!misses->burst_misses++)
 		(void)rf_array_push(concentration->recent, concentration->n_recent,
 				    concentration->cap_recent, access->who);
 	concentration->all++;
 }
 
-/* Most instructions miss nothing, and have no classes. */
 static uint32_t misses_in(const struct misses *misses, unsigned class)
 {
-	return misses->classes ? misses->classes[class].n : 0;
+	return misses->missed ? misses->missed->classes[class].n : 0;
 }
 
 static double all_misses(const struct misses *misses)
 {
-	return misses->n_missed + misses->burst_misses;
+	return misses->missed ? misses->missed->before_burst + misses->burst_misses : 0;
 }
 
 /* How many classes are gone to, if it were to each of them alike: 1 to 64. */
@@ -354,7 +359,7 @@ uint64_t concentration_heavy(const struct concentration *concentration, uint32_t
 	uint64_t heavy = heavy_classes(by_class, sampled);
 	for (uint64_t rest = heavy; rest; rest &= rest - 1) {
 		const unsigned k = (unsigned)__builtin_ctzll(rest);
-		const unsigned n_bursts = misses->classes[k].n_bursts;
+		const unsigned n_bursts = misses->missed->classes[k].n_bursts;
 		if (misses_in(misses, k) < HEAVY_MISSES || n_bursts < HEAVY_BURSTS ||
 		    n_bursts < HEAVY_PART * misses->n_bursts)
 			heavy &= ~(UINT64_C(1) << k);
@@ -435,15 +440,15 @@ static double error_of(const struct misses *misses, double deviation)
 
 /* What is known of an instruction, with its last burst; false: too little. */
 static bool known(const struct concentration *concentration, uint32_t who, struct misses *misses,
-		  struct class_misses classes[CACHE_CLASSES])
+		  struct missed *missed)
 {
 	const struct misses *found =
 		who < concentration->n_misses ? concentration->misses[who] : NULL;
 	if (!found || !(all_misses(found) > 0))
 		return false;
 	*misses = *found;
-	memcpy(classes, found->classes, CACHE_CLASSES * sizeof(*classes));
-	misses->classes = classes;
+	*missed = *found->missed;
+	misses->missed = missed;
 	end_burst(misses);
 	return misses->accesses > 0; /* not one that is still at its first execution */
 }
@@ -454,11 +459,13 @@ static bool known(const struct concentration *concentration, uint32_t who, struc
 struct miss_rate concentration_rate(const struct concentration *concentration, uint32_t who,
 				    uint64_t wanted)
 {
-	struct class_misses classes[CACHE_CLASSES];
+	const struct class_misses *classes;
+	struct missed missed;
 	struct misses misses;
 	double by_time = 0, before = 0, deviation = 0, counted = 0, all = 0;
-	if (!known(concentration, who, &misses, classes))
+	if (!known(concentration, who, &misses, &missed))
 		return (struct miss_rate){0};
+	classes = missed.classes;
 	for (unsigned k = 0; k < CACHE_CLASSES; k++)
 		all += classes[k].n;
 	for (uint64_t rest = wanted; rest; rest &= rest - 1) {
@@ -468,10 +475,10 @@ struct miss_rate concentration_rate(const struct concentration *concentration, u
 		deviation += sqrt(squares_of(&misses, &classes[k].sums));
 		counted += classes[k].n;
 	}
-	const double alike = counted / all * misses.n_missed / misses.n_accesses;
+	const double alike = counted / all * missed.before_burst / misses.n_accesses;
 	const double error = error_of(&misses, deviation) + fabs(by_time - alike);
 	return (struct miss_rate){
-		.written = misses.written / misses.all,
+		.written = missed.written / missed.all,
 		.of_execution = alike * misses.n_operands,
 		.halfwidth = alike > 0 ? fmin(error / alike, 1) : 1,
 		.before = by_time > 0 ? before / by_time : 1,

@@ -7,8 +7,13 @@
 
 #include <string.h>
 
-#define N_STEPS 4 /* most frequent steps that are kept apart */
-#define WAYS 8    /* lines from memory with the same hash that are kept */
+#define MORE_STEPS 3 /* frequent ones that are kept apart, beside the first */
+#define WAYS 8       /* lines from memory with the same hash that are kept */
+
+struct step_count {
+	int64_t step;
+	uint64_t n;
+};
 
 /* One operand of an instruction in one thread.  Two equal differences in a row are a step, which is
  * then followed until two others in a row are equal: one stray difference is the way from one row
@@ -17,14 +22,12 @@ struct walk {
 	uint64_t last; /* address */
 	int64_t step;  /* that is followed; if any */
 	int64_t stray; /* the difference before, where it was not the step; if any */
-	bool begun, has_step, has_stray;
-	uint32_t bytes, burst;
 	uint64_t unit, constant, random;
 	uint64_t looked, crossed;
-	struct {
-		int64_t step;
-		uint64_t n;
-	} steps[N_STEPS];
+	struct step_count first; /* the first of the steps that are kept apart */
+	uint32_t more;           /* place in strides.more plus 1; 0: there was no other */
+	uint32_t bytes, burst;
+	bool begun, has_step, has_stray;
 };
 
 /* What is left of the walks of an instruction whose thread has ended. */
@@ -47,6 +50,12 @@ struct strides {
 	size_t n_walk_of;
 	struct walk *walks;
 	size_t n_walks, cap_walks;
+	/* Of walks of several steps, those behind the first; the places of walks that have ended
+	 * are used again with them. */
+	struct more_steps {
+		struct step_count of[MORE_STEPS];
+	} * more;
+	size_t n_more, cap_more;
 	uint32_t *unused; /* places in `walks` */
 	size_t n_unused, cap_unused;
 	uint32_t *walked_of; /* by who: place in `walked` plus 1; 0: none */
@@ -86,6 +95,7 @@ void strides_destroy(struct strides *strides)
 		return;
 	free(strides->walk_of);
 	free(strides->walks);
+	free(strides->more);
 	free(strides->unused);
 	free(strides->walked_of);
 	free(strides->walked);
@@ -96,43 +106,58 @@ void strides_destroy(struct strides *strides)
 
 /* ---- steps ---- */
 
-/* Keeps count of the most frequent steps: a new one takes the place, and the count, of the rarest.
- */
-static void count_step(struct walk *walk, int64_t step, uint64_t n)
+/* NULL: memory is short. */
+static struct more_steps *more_steps_of(struct strides *strides, struct walk *walk)
 {
-	size_t rarest = 0;
-	for (size_t i = 0; i < N_STEPS; i++) {
-		if (walk->steps[i].n && walk->steps[i].step == step) {
-			walk->steps[i].n += n;
-			return;
-		}
-		if (walk->steps[i].n < walk->steps[rarest].n)
-			rarest = i;
+	const struct more_steps none = {.of = {{0}}};
+	if (!walk->more) {
+		if (!rf_array_push(strides->more, strides->n_more, strides->cap_more, none))
+			return NULL;
+		walk->more = (uint32_t)strides->n_more;
 	}
-	walk->steps[rarest].step = step;
-	walk->steps[rarest].n += n;
+	return &strides->more[walk->more - 1];
 }
 
-static void add_constant(struct walk *walk, uint64_t n)
+/* Keeps count of the most frequent steps: a new one takes the place, and the count, of the rarest.
+ */
+static void count_step(struct strides *strides, struct walk *walk, int64_t step, uint64_t n)
+{
+	struct step_count *at = &walk->first;
+	if (at->n && at->step != step) {
+		struct more_steps *more = more_steps_of(strides, walk);
+		for (size_t i = 0; more && i < MORE_STEPS; i++) {
+			if (more->of[i].n && more->of[i].step == step) {
+				at = &more->of[i];
+				break;
+			}
+			if (more->of[i].n < at->n)
+				at = &more->of[i];
+		}
+	}
+	at->step = step;
+	at->n += n;
+}
+
+static void add_constant(struct strides *strides, struct walk *walk, uint64_t n)
 {
 	const int64_t step = walk->step, bytes = walk->bytes;
 	const bool unit = step && (step == bytes || step == -bytes);
 	walk->unit += unit ? n : 0;
 	walk->constant += unit ? 0 : n;
-	count_step(walk, step, n);
+	count_step(strides, walk, step, n);
 }
 
-static void add_difference(struct walk *walk, int64_t difference)
+static void add_difference(struct strides *strides, struct walk *walk, int64_t difference)
 {
 	if (walk->has_step && difference == walk->step) {
-		add_constant(walk, 1);
+		add_constant(strides, walk, 1);
 		walk->has_stray = false;
 	} else if (walk->has_stray && difference == walk->stray) {
 		walk->step = difference;
 		walk->has_step = true;
 		walk->has_stray = false;
 		walk->random--; /* the one before was no stray */
-		add_constant(walk, 2);
+		add_constant(strides, walk, 2);
 	} else {
 		walk->random++;
 		walk->stray = difference;
@@ -150,7 +175,11 @@ static struct walk *new_walk(struct strides *strides, size_t index)
 		return NULL;
 	if (strides->n_unused) {
 		place = strides->unused[--strides->n_unused];
+		const uint32_t more = strides->walks[place].more;
 		strides->walks[place] = new;
+		strides->walks[place].more = more;
+		if (more)
+			strides->more[more - 1] = (struct more_steps){.of = {{0}}};
 	} else if (!rf_array_push(strides->walks, strides->n_walks, strides->cap_walks, new)) {
 		return NULL;
 	}
@@ -175,7 +204,7 @@ void strides_note(struct strides *strides, uint32_t who, bool store, uint32_t bu
 	walk->bytes = bytes;
 	/* Differences across a gap mean nothing; a step that is followed is known all the same. */
 	if (walk->begun && walk->burst == burst)
-		add_difference(walk, (int64_t)(address - walk->last));
+		add_difference(strides, walk, (int64_t)(address - walk->last));
 	else
 		walk->has_stray = false;
 	walk->looked++;
@@ -246,18 +275,24 @@ void strides_touched(struct strides *strides, uint64_t line, uint64_t bytes)
 
 /* ---- results ---- */
 
-static void add_walk(struct walked *sum, const struct walk *walk)
+static void take_frequent(struct walked *sum, const struct step_count *step)
+{
+	if (step->n > sum->most) {
+		sum->most = step->n;
+		sum->step = step->step;
+	}
+}
+
+static void add_walk(const struct strides *strides, struct walked *sum, const struct walk *walk)
 {
 	sum->unit += walk->unit;
 	sum->constant += walk->constant;
 	sum->random += walk->random;
 	sum->looked += walk->looked;
 	sum->crossed += walk->crossed;
-	for (size_t i = 0; i < N_STEPS; i++)
-		if (walk->steps[i].n > sum->most) {
-			sum->most = walk->steps[i].n;
-			sum->step = walk->steps[i].step;
-		}
+	take_frequent(sum, &walk->first);
+	for (size_t i = 0; walk->more && i < MORE_STEPS; i++)
+		take_frequent(sum, &strides->more[walk->more - 1].of[i]);
 }
 
 /* All walks of an instruction in a thread. */
@@ -268,7 +303,7 @@ static struct walked all_walked(const struct strides *strides, uint32_t who)
 	for (size_t i = 2 * (size_t)who; i < 2 * (size_t)who + 2; i++) {
 		const struct walk *walk = walk_at(strides, i);
 		if (walk)
-			add_walk(&sum, walk);
+			add_walk(strides, &sum, walk);
 	}
 	return sum;
 }

@@ -16,13 +16,12 @@
 
 /* So many times the time that it takes passes between two countings of what has run. */
 #define COUNT_SHARE 50
-/* What is hot is looked at again when the second copy has been there for so long, in a process that
- * is only counted for the longer time, and then each time when it has been so many times as long
- * as the one is of the other. */
+/* Whether what is hot still is, is looked at when the second copy has been there for so long, in a
+ * process that is only counted for the longer time, and then each time when it has been there so
+ * many times as long. */
 #define WARM_NS 100000000ull
-#define LATER_NS 2000000000ull
-/* Hot code is laid out anew when more than this of what has run is not in it. */
-#define COLD_SHARE 0.05
+#define LATER_NS 500000000ull
+#define LATER 5
 /* So many times what a change took passes before the next in a run that is only counted. */
 #define CHANGE_SHARE 10
 #define LONGEST_CHANGE_NS 1000000000ull
@@ -98,21 +97,6 @@ void copies_find_hot(struct target *target)
 	pthread_mutex_unlock(target->lock);
 }
 
-/* Whether code that was not laid out as hot has more than its share of what has run.  In the first
- * milliseconds of a traced process hardly anything was known. */
-static bool is_cooler(const struct target *target, const double *executions)
-{
-	const struct translator *plain = &target->copies[COPY_PLAIN];
-	double all = 0, cold = 0;
-	for (size_t i = 0; i < plain->cache.n_blocks; i++) {
-		const struct code_block *block = &plain->cache.blocks[i];
-		const double n = block->stale ? 0 : executions[i];
-		all += n;
-		cold += hot_code_weight(&plain->hot, block->pc) ? 0 : n;
-	}
-	return target->windows && !target->heats ? all > 0 : cold > COLD_SHARE * all;
-}
-
 static void lay_out_anew(struct target *target, const double *executions)
 {
 	struct translator *plain = &target->copies[COPY_PLAIN];
@@ -133,11 +117,11 @@ void copies_follow_heat(struct target *target, uint64_t now)
 		return;
 	pthread_mutex_lock(target->lock);
 	double *executions = executions_so_far(target, COPY_PLAIN);
-	if (executions && is_cooler(target, executions))
+	const struct translator *plain = &target->copies[COPY_PLAIN];
+	if (executions && !hot_code_still_is(&plain->hot, &plain->cache, executions))
 		lay_out_anew(target, executions);
 	free(executions);
-	target->heats++;
-	target->next_heat_ns = now + LATER_NS / WARM_NS * (now - target->heat_from_ns);
+	target->next_heat_ns = now + (LATER - 1) * (now - target->heat_from_ns);
 	pthread_mutex_unlock(target->lock);
 }
 

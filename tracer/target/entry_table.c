@@ -8,8 +8,10 @@
 #include "tracer/target/cuts.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #define FIRST_TABLE_CELLS (1u << 14)
+#define MANY_ENTRIES (1u << 14) /* at once: no room is kept for as many */
 
 /* As the gate reads it (gate_look_up). */
 struct code_table {
@@ -171,6 +173,11 @@ void entry_table_show_new(struct target *target, enum copy copy)
 			clear_cells(target, copy, new->key);
 	}
 	translator->n_new_entries = 0;
+	if (translator->cap_new_entries > MANY_ENTRIES) { /* all hot code was laid out anew */
+		free(translator->new_entries);
+		translator->new_entries = NULL;
+		translator->cap_new_entries = 0;
+	}
 }
 
 /* A thread's own table holds entries of the common one alone, unless that is full. */

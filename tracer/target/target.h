@@ -74,7 +74,6 @@ struct target {
 	uint64_t plain_from_ns;       /* before that time it is not made */
 	uint64_t heat_from_ns, next_heat_ns; /* since when it is there; when it is next looked what
 					      * is hot in it */
-	uint32_t heats;                      /* how often that was */
 	uint64_t next_count_ns;              /* when executions may be counted again (copies.c) */
 	struct copies_pace *pace; /* of the whole run, not owned; NULL: nothing is only counted */
 	struct windows *windows;  /* of the whole run, not owned; NULL: all is traced, or nothing */

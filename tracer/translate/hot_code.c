@@ -8,6 +8,11 @@
 #include <stdlib.h>
 
 #define HOT_SHARE 1e-5 /* of all executions of blocks: what has fewer is not hot */
+/* Of all executions, how many may be of cold code, and of blocks that run otherwise than they did,
+ * before it is worth a second layout. */
+#define COLD_SHARE 0.05
+#define CHANGED_SHARE 0.25
+#define CHANGED 1.0 /* doublings */
 
 /* Code that is called, or jumped to through a table. */
 static bool is_head(const struct code_block *block)
@@ -24,6 +29,14 @@ static int by_end(const void *left, const void *right)
 	if (a_end != b_end)
 		return a_end < b_end ? -1 : 1;
 	return a->pc < b->pc ? -1 : a->pc > b->pc;
+}
+
+static double executions_of(const struct code_cache *from, const double *executions)
+{
+	double all = 0;
+	for (size_t i = 0; i < from->n_blocks; i++)
+		all += from->blocks[i].stale ? 0 : executions[i];
+	return all;
 }
 
 /* What is hot of the blocks; *n of them, by_end; to be freed.  NULL: memory is short. */
@@ -71,6 +84,7 @@ bool hot_code_init(struct hot_code *hot, const struct code_cache *from, const do
 	const struct code_block **blocks = hot_blocks(from, executions, &n);
 	bool ok = blocks != NULL;
 	*hot = (struct hot_code){0};
+	hot->n_executions = executions_of(from, executions);
 	for (size_t i = 0; i < n && ok; i++)
 		ok = add_weight(hot, blocks[i], executions[blocks[i] - from->blocks]);
 	for (int heads = 1; heads >= 0; heads--)
@@ -98,4 +112,23 @@ uint16_t hot_code_weight(const struct hot_code *hot, uint64_t pc)
 bool hot_code_is_called(const struct hot_code *hot, uint64_t pc)
 {
 	return u64_map_find(&hot->called, pc) != NULL;
+}
+
+bool hot_code_still_is(const struct hot_code *hot, const struct code_cache *from,
+		       const double *executions)
+{
+	const double all = executions_of(from, executions);
+	double cold = 0, changed = 0;
+	for (size_t i = 0; i < from->n_blocks; i++) {
+		const double n = from->blocks[i].stale ? 0 : executions[i];
+		if (n <= 0)
+			continue;
+		const uint16_t weight = hot_code_weight(hot, from->blocks[i].pc);
+		const double was = (weight - 1.0) / HOT_DOUBLED - log2(hot->n_executions);
+		if (!weight)
+			cold += n;
+		else if (fabs(log2(n / all) - was) > CHANGED)
+			changed += n;
+	}
+	return cold <= COLD_SHARE * all && changed <= CHANGED_SHARE * all;
 }

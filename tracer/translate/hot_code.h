@@ -16,6 +16,7 @@
 struct code_cache;
 
 struct hot_code {
+	double n_executions;    /* of all blocks, that it was found by */
 	struct u64_map weights; /* by the addresses of blocks */
 	struct u64_map called;  /* those of them that calls lead to */
 	/* blocks to begin with, from which all hot code is met: first those where functions seem to
@@ -30,6 +31,11 @@ struct hot_code {
 /* By how often the blocks of `from` have run, in their order.  False: memory is short. */
 bool hot_code_init(struct hot_code *hot, const struct code_cache *from, const double *executions);
 void hot_code_deinit(struct hot_code *hot);
+/* Whether blocks run as they did when it was found: code that is not hot has no more than a
+ * twentieth of the executions of `from`, and no more than a quarter falls to blocks whose part of
+ * all is less than half, or more than twice, of what it was. */
+bool hot_code_still_is(const struct hot_code *hot, const struct code_cache *from,
+		       const double *executions);
 
 /* The steps of hot_code_weight that stand for twice as many executions. */
 #define HOT_DOUBLED 8

@@ -150,14 +150,16 @@ bool layout_is_plt(const struct plan *plan, const struct layout_block *block)
 	return block->n <= MAX_PLT_INSNS && last->flow == FLOW_JUMP_INDIRECT && last->rip_relative;
 }
 
-/* A block that others enter directly, without a way that counts them. */
+/* A block that others enter directly, without a way that counts them.  Into hot code from elsewhere
+ * such ways are rarely taken; and there are links to all its blocks where it was laid out before.
+ */
 static bool is_open(const struct plan *plan, const struct code_cache *cache,
 		    const struct layout_block *block)
 {
-	return block->first == 0 || plan->items[block->first].is_kernel ||
-	       code_cache_find(cache, &cache->links_to, plan->items[block->first].insn.pc) !=
-		       NOT_THERE ||
-	       layout_is_plt(plan, block);
+	const struct planned *first = &plan->items[block->first];
+	return block->first == 0 || first->is_kernel || layout_is_plt(plan, block) ||
+	       (!plan->hot &&
+		code_cache_find(cache, &cache->links_to, first->insn.pc) != NOT_THERE);
 }
 
 /* `parent`, `number`: room for two nodes of each block, and OUTSIDE. */

@@ -280,3 +280,35 @@ Test(derive, counts_equal_those_of_every_block)
 	cr_expect_gt(n_derived_hot * n_blocks, n_derived * n_blocks_hot,
 		     "no more are derived where it is known what is hot");
 }
+
+/* Blocks with a counter of their own, of those that are not forgotten. */
+static size_t n_counted(const struct walk *walk)
+{
+	const struct code_cache *cache = &walk->translator.cache;
+	size_t n = 0;
+	for (size_t i = 0; i < cache->n_blocks; i++)
+		n += !cache->blocks[i].stale && cache->blocks[i].counter != NO_COUNTER;
+	return n;
+}
+
+/* Links to code that was forgotten lead to all blocks that are laid out anew; they must not make
+ * them count. */
+Test(derive, code_that_is_laid_out_anew_has_no_more_counters)
+{
+	size_t first = 0, anew = 0;
+	for (uint64_t i = 0; i < N_PROGRAMS; i++) {
+		random_state = 0x9e3779b97f4a7c15u * (i + 1);
+		make_code();
+		struct walk walk = open_walk(400), hot = open_walk(400);
+		go(&walk);
+		heat(&hot, &walk);
+		first += n_counted(&hot);
+		translate_hot_anew(&hot.translator);
+		hot.translator.n_new_entries = 0;
+		anew += n_counted(&hot);
+		close_walk(&walk);
+		close_walk(&hot);
+	}
+	cr_expect_gt(first, 1000, "hardly anything was hot");
+	cr_expect_leq(anew, first);
+}

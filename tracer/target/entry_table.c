@@ -143,14 +143,23 @@ static uint64_t no_entry(const struct target *target, uint64_t key)
 	return target_gate(target, key & RETURN_KEY ? gate_return : gate_indirect);
 }
 
-/* A cell of 0 is of tables that the thread has not got yet (slots_set_copy): it stays as it is. */
+/* Makes a thread ask for what the cell holds an entry of.  A cell of 0 is of tables that the thread
+ * has not got yet (slots_set_copy): it stays as it is, and so does one by which the return from an
+ * allocator is awaited.  The thread may write it meanwhile. */
+static void clear_cell(const struct target *target, uint64_t *cell, uint64_t key)
+{
+	const uint64_t none = no_entry(target, key), awaited = target_gate(target, gate_allocated);
+	uint64_t there = __atomic_load_n(cell, __ATOMIC_ACQUIRE);
+	while (there && there != none && there != awaited &&
+	       !__atomic_compare_exchange_n(cell, &there, none, false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_ACQUIRE))
+		;
+}
+
 static void clear_cells(struct target *target, enum copy copy, uint64_t key)
 {
-	for (int slot = 1; slot < target->n_slots; slot++) {
-		uint64_t *cell = thread_cell(target, slot, copy, key);
-		if (*cell)
-			__atomic_store_n(cell, no_entry(target, key), __ATOMIC_RELEASE);
-	}
+	for (int slot = 1; slot < target->n_slots; slot++)
+		clear_cell(target, thread_cell(target, slot, copy, key), key);
 }
 
 void entry_table_remember(struct target *target, int slot, uint64_t key, uint64_t entry)

@@ -14,6 +14,19 @@
 #define UNKNOWN_FP(x) __asm__ volatile("" : "+x"(x))
 #define USED __asm__ volatile("" ::: "memory")
 
+/* A loop that makes each element of an array from that of another one, which it calls x. */
+#define MAP(name, type, to, from, expression)                        \
+	KERNEL(name)                                                 \
+	{                                                            \
+		for (size_t turn = 0; turn < turns; turn += SMALL) { \
+			for (size_t i = 0; i < SMALL; i++) {         \
+				type x = from[i];                    \
+				to[i] = expression;                  \
+			}                                            \
+			__asm__ volatile("" : : "r"(to) : "memory"); \
+		}                                                    \
+	}
+
 #define SMALL 1024 /* elements that fit into L1 */
 #define LINE 64
 

@@ -99,17 +99,6 @@ HORNER(horner_8, 8)
 
 /* ---- divisions and roots that do not wait for each other ---- */
 
-#define MAP(name, type, to, from, expression)                        \
-	KERNEL(name)                                                 \
-	{                                                            \
-		for (size_t turn = 0; turn < turns; turn += SMALL) { \
-			for (size_t i = 0; i < SMALL; i++) {         \
-				type x = from[i];                    \
-				to[i] = expression;                  \
-			}                                            \
-			__asm__ volatile("" : : "r"(to) : "memory"); \
-		}                                                    \
-	}
 MAP(div_double, double, results, numbers, 3.1 / x)
 MAP(div_float, float, float_results, floats, 3.1f / x)
 MAP(div_64, uint64_t, word_results, words, (UINT64_C(1) << 60) / (x | 1))

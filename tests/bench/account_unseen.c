@@ -108,17 +108,6 @@ OVER(filter_by_call, double, numbers, 1, x = filtered(x, y))
 
 /* ---- divisions ---- */
 
-#define MAP(name, type, to, from, expression)                        \
-	KERNEL(name)                                                 \
-	{                                                            \
-		for (size_t turn = 0; turn < turns; turn += SMALL) { \
-			for (size_t i = 0; i < SMALL; i++) {         \
-				type x = from[i];                    \
-				to[i] = expression;                  \
-			}                                            \
-			__asm__ volatile("" : : "r"(to) : "memory"); \
-		}                                                    \
-	}
 MAP(small_quotients, uint64_t, word_results, words,
     (x | UINT64_C(1) << 63) / (x >> 3 | UINT64_C(1) << 59))
 MAP(large_quotients, uint64_t, word_results, words, (x | UINT64_C(1) << 63) / ((x & 7) | 8))

@@ -47,7 +47,7 @@ struct rf_error *ecm_potentials(const struct ecm_machine *machine, const struct 
 	*n = 0;
 	for (int i = 0; i < ECM_CHANGES; i++)
 		sums[i].change = (enum ecm_change)i;
-	for (size_t i = 0; !error && i < model->n_functions; i++) {
+	for (size_t i = 0; machine && !error && i < model->n_functions; i++) {
 		struct ecm_function ecm;
 		if (!model->functions[i].n_samples)
 			continue;

@@ -12,7 +12,7 @@ struct ecm_potential {
 };
 
 /* The changes that would save at least ECM_WORTH of the measured time, the largest first; *n: how
- * many.  `model` has loops.  Fails only when memory is short. */
+ * many: none without a machine (NULL).  `model` has loops.  Fails only when memory is short. */
 #define ECM_WORTH 0.01
 struct rf_error *ecm_potentials(const struct ecm_machine *machine, const struct profile *profile,
 				const struct model *model,

@@ -219,8 +219,7 @@ static struct rf_error *put_potentials(struct json_writer *out, const char *key,
 	char words[ECM_CHANGE_WORDS];
 	size_t n = 0;
 	struct rf_error *error =
-		view->ecm ? ecm_potentials(view->ecm, view->profile, view->model, potentials, &n)
-			  : NULL;
+		ecm_potentials(view->ecm, view->profile, view->model, potentials, &n);
 	put_array(out, key);
 	for (size_t i = 0; i < n; i++) {
 		put_array(out, NULL);

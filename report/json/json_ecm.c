@@ -109,8 +109,7 @@ struct rf_error *report_json_potentials(struct json_writer *out, const char *key
 	struct ecm_potential potentials[ECM_CHANGES];
 	size_t n = 0;
 	struct rf_error *error =
-		view->ecm ? ecm_potentials(view->ecm, view->profile, view->model, potentials, &n)
-			  : NULL;
+		ecm_potentials(view->ecm, view->profile, view->model, potentials, &n);
 	put_array(out, key);
 	for (size_t i = 0; i < n; i++) {
 		put_object(out, NULL);

@@ -98,6 +98,16 @@ static struct rf_error *other_caches_objection(const struct options *given)
 	return NULL;
 }
 
+static struct rf_error *replay_objection(const struct options *given)
+{
+	const bool found = given->run == RUN_KIND_BOTH && given->work != WORK_PMU;
+	return given->replay && !found
+		       ? usage_error("hot loops are found by their time and their counts: goes "
+				     "without --run and --work=pmu",
+				     "--replay")
+		       : NULL;
+}
+
 static struct rf_error *take_other_caches(const struct options *given, struct geometry *geometry,
 					  struct run_options *options)
 {
@@ -564,7 +574,7 @@ static struct rf_error *run_as_asked(struct request *request, const char **words
 	}
 	if (given->pid)
 		return check_attach(given, words) ?: attach_and_report(request, status);
-	error = check_every(request);
+	error = check_every(request) ?: replay_objection(given);
 	if (error)
 		return error;
 	if (!*words)

@@ -69,3 +69,6 @@ def test_what_a_stranger_says_is_left_out(t):
 def test_where_it_does_not_belong(t):
     result = t.rfprof("--replay", f"--pid={os.getpid()}")
     assert result.status == 2 and b"--replay" in result.stderr, str(result)
+    for without in ("--run=time", "--run=count", "--work=pmu"):  # no hot loops without both times and counts
+        result = t.rfprof("--replay", without, "true")
+        assert result.status == 2 and b"--replay" in result.stderr and b"counts" in result.stderr, str(result)

@@ -202,27 +202,36 @@ static const char *other_form(enum form_class class)
 	return cpu_has(CPU_AVX) ? "vmulpd xmm, xmm, xmm" : "mulpd xmm, xmm";
 }
 
-/* Cycles of a chain of multiplications, with the form between each two of them or not.  The first
- * register goes through all. */
-static double chain_with_other(struct form_measure *measure, struct insn_form form,
-			       const struct form_shape *shape, enum form_class class, bool with)
+void form_add_mixed_chain(struct code *code, struct insn_form form, const struct form_shape *shape,
+			  bool with)
 {
-	struct code *code = timed_code_body(measure->timed);
-	struct form_registers registers = {{0}};
-	const int at = class == CLASS_GENERAL ? general[0] : 0;
-	const int constant = class == CLASS_GENERAL ? CODE_CONSTANT : CODE_VECTOR;
-	const bool three = class == CLASS_VECTOR && cpu_has(CPU_AVX);
-	struct timed_kind kind = form_timed_kind(form);
-	for (int i = 0; i < shape->n; i++)
-		registers.number[i] =
-			shape->writes[i] || (i == 1 && !shape->reads[0]) ? at : constant;
+	const enum form_class class = form_class_of(form.operands[0]);
+	const bool is_general = class == CLASS_GENERAL,
+		   three = class == CLASS_VECTOR && cpu_has(CPU_AVX);
+	const int places[] = {is_general ? general[0] : 0, is_general ? general[1] : 1};
+	const int constant = is_general ? CODE_CONSTANT : CODE_VECTOR;
+	const bool moves_on = with && !shape->reads[0];
 	for (int k = 0; k < CHAIN; k++) {
+		const int at = moves_on ? places[k % 2] : places[0],
+			  to = moves_on ? places[(k + 1) % 2] : places[0];
+		struct form_registers registers = {{0}};
 		code_add_named(code, other_form(class), at, three ? at : constant, constant);
+		for (int i = 0; i < shape->n; i++)
+			registers.number[i] = shape->writes[i]             ? to
+					      : i == 1 && !shape->reads[0] ? at
+									   : constant;
 		if (with)
 			code_add(code, form, &registers);
 	}
+}
+
+static double chain_with_other(struct form_measure *measure, struct insn_form form,
+			       const struct form_shape *shape, bool with)
+{
+	struct timed_kind kind = form_timed_kind(form);
 	if (kind.vectors == KIND_NONE)
 		kind.vectors = KIND_XMM;
+	form_add_mixed_chain(timed_code_body(measure->timed), form, shape, with);
 	return timed_code_cycles(measure->timed, kind) / CHAIN;
 }
 
@@ -239,8 +248,8 @@ static double apart_of(struct form_measure *measure, struct insn_form form,
 	    (class == CLASS_VECTOR && *ZydisMnemonicGetString(form.mnemonic) != 'v' &&
 	     cpu_has(CPU_AVX) && form_timed_kind(form).vectors != KIND_XMM))
 		return 0;
-	const double apart = chain_with_other(measure, form, shape, class, true) -
-			     chain_with_other(measure, form, shape, class, false) - own;
+	const double apart = chain_with_other(measure, form, shape, true) -
+			     chain_with_other(measure, form, shape, false) - own;
 	return apart > 0.5 && apart < own + 2 ? apart : 0;
 }
 

@@ -6,5 +6,10 @@
 /* Sets fact->latency; what cannot be told is NAN. */
 void form_latencies(struct form_measure *measure, struct insn_form form,
 		    const struct form_shape *shape, struct form_fact *fact);
+/* Appends a chain of multiplications, `with` the form between each two of them: one value goes
+ * through all.  What does not read the register that it writes has another one there: no core does
+ * a move from a register to itself by giving it another name. */
+void form_add_mixed_chain(struct code *code, struct insn_form form, const struct form_shape *shape,
+			  bool with);
 /* Measures the ways between registers of different classes, which chains are closed by. */
 void form_measure_ways(struct form_measure *measure);

@@ -57,6 +57,12 @@ struct core_facts {
 	 * load of the same place, where the place moves on from one to the next and where it stays
 	 * (which some processors then keep in a register). */
 	double load[2], forward[2], forward_still[2];
+	/* The same where the address of the store and the load has an index: cores that take a
+	 * value from its store by the registers of the address may do so without one only. */
+	double forward_indexed[2];
+	/* From a store to the load of the same place by the next instruction that loads, adds a
+	 * register and stores. */
+	double forward_update;
 	/* The first of load[] where the address has an index that is scaled. */
 	double load_scaled;
 	/* From a store to the load, into a general register, of a part of it that does not begin

@@ -50,13 +50,16 @@ json_t *core_facts_to_json(const struct core_facts *facts)
 	for (size_t i = 0; i < facts->n_forms; i++)
 		failed |= json_array_append_new(forms, form_to_json(&facts->forms[i]));
 	json_t *json = json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, "
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+		"s:b, s:b, "
 		"s:b, "
 		"s:o}",
 		"probes", probes_to_json(), "taken", cycles_to_json(facts->taken), "mispredicted",
 		row_to_json(facts->mispredicted, 2), "load", row_to_json(facts->load, 2), "forward",
 		row_to_json(facts->forward, 2), "forward_still",
-		row_to_json(facts->forward_still, 2), "forward_part",
+		row_to_json(facts->forward_still, 2), "forward_indexed",
+		row_to_json(facts->forward_indexed, 2), "forward_update",
+		cycles_to_json(facts->forward_update), "forward_part",
 		cycles_to_json(facts->forward_part), "blocked", cycles_to_json(facts->blocked),
 		"blocked_each", cycles_to_json(facts->blocked_each), "alias",
 		row_to_json(facts->alias, 2), "load_scaled", cycles_to_json(facts->load_scaled),
@@ -118,6 +121,8 @@ struct rf_error *core_facts_from_json(const json_t *json, struct core_facts *out
 	read_row(json_object_get(json, "load"), facts.load, 2);
 	read_row(json_object_get(json, "forward"), facts.forward, 2);
 	read_row(json_object_get(json, "forward_still"), facts.forward_still, 2);
+	read_row(json_object_get(json, "forward_indexed"), facts.forward_indexed, 2);
+	facts.forward_update = cycles_of(json_object_get(json, "forward_update"));
 	facts.forward_part = cycles_of(json_object_get(json, "forward_part"));
 	facts.blocked = cycles_of(json_object_get(json, "blocked"));
 	facts.blocked_each = cycles_of(json_object_get(json, "blocked_each"));

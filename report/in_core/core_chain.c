@@ -55,21 +55,43 @@ static void set_store(const struct reader *reader, struct way *way, size_t n, si
 	}
 }
 
-/* From the store that a load comes behind to what it loads; vectors: longer by as much as their
- * loads are. */
-static double forward_cycles(const struct core_facts *facts, const struct way *way,
-			     const struct dataflow *flow, const struct stored_load *seen)
+/* Whether the instruction loads, computes with a register, and stores. */
+static bool updates_by_register(const struct dataflow *flow)
+{
+	const uint8_t with = flow->parts.form.operands[1];
+	return flow->loads && flow->stores && with != KIND_NONE && with < KIND_I8;
+}
+
+/* From the store to a load of the same place that has all its bytes from it; `indexed`: the address
+ * of one of them has an index. */
+static double forward_whole(const struct core_facts *facts, const struct way *way,
+			    const struct dataflow *flow, bool indexed)
 {
 	const bool vector = flow->parts.load > ACCESS_GENERAL;
-	const double *forward =
-		is_still(way, &flow->memory) ? facts->forward_still : facts->forward;
+	if (flow->stores && (indexed || updates_by_register(flow)) && !isnan(facts->forward_update))
+		return facts->forward_update;
+	if (indexed && !isnan(facts->forward_indexed[vector]))
+		return facts->forward_indexed[vector];
+	return is_still(way, &flow->memory) ? facts->forward_still[vector] : facts->forward[vector];
+}
+
+/* From the store that the load of a step comes behind to what it loads; vectors: longer by as much
+ * as their loads are. */
+static double forward_cycles(const struct core_facts *facts, const struct way *way, size_t i,
+			     const struct stored_load *seen)
+{
+	const struct dataflow *flow = &way->flows[i];
+	const uint32_t store = way->steps[i].stored_by;
+	const bool vector = flow->parts.load > ACCESS_GENERAL;
+	const bool indexed = flow->memory.index != NO_REGISTER ||
+			     (store && way->flows[store - 1].memory.index != NO_REGISTER);
 	const double more = vector ? fmax(0, facts->load[1] - facts->load[0]) : 0;
 	if (seen->blocks && facts->blocked > 0)
 		return facts->blocked + (isnan(more) ? 0 : more);
 	if ((seen->shifts || (flow->work.load_bytes > 0 && flow->work.load_bytes < 4)) && !vector &&
 	    facts->forward_part > 0)
 		return facts->forward_part;
-	return forward[vector];
+	return forward_whole(facts, way, flow, indexed);
 }
 
 static void set_steps(const struct reader *reader, struct way *way, size_t n)
@@ -93,14 +115,13 @@ static void set_steps(const struct reader *reader, struct way *way, size_t n)
 		const struct stored_load seen =
 			stored_load_at(flow->loads ? reader->code->stored : NULL, module,
 				       node->offset);
-		const double forward = forward_cycles(facts, way, flow, &seen);
 		way->steps[i] = (struct recurrence_step){.flow = flow,
 							 .end = node->offset + node->length,
-							 .load = core_ticks(load),
-							 .forward = core_ticks(
-								 isnan(forward) ? load : forward)};
+							 .load = core_ticks(load)};
 		if (seen.store_module == module)
 			set_store(reader, way, n, i, &seen);
+		const double forward = forward_cycles(facts, way, i, &seen);
+		way->steps[i].forward = core_ticks(isnan(forward) ? load : forward);
 		core_latencies(facts, flow, wide, way->steps[i].latency);
 	}
 }

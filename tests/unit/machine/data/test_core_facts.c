@@ -46,6 +46,8 @@ Test(core_facts, are_the_same_after_they_were_json)
 				   .load = {5, 6},
 				   .forward = {4, NAN},
 				   .forward_still = {0, 5.5},
+				   .forward_indexed = {6.25, NAN},
+				   .forward_update = 3.5,
 				   .load_scaled = 5.25,
 				   .forward_part = 7,
 				   .blocked = 19,
@@ -66,6 +68,8 @@ Test(core_facts, are_the_same_after_they_were_json)
 	cr_expect(read.mispredicted[0] == 17.5 && read.mispredicted[1] == 30);
 	cr_expect(isnan(read.forward[1]));
 	cr_expect_eq(read.forward_still[1], 5.5);
+	cr_expect(read.forward_indexed[0] == 6.25 && isnan(read.forward_indexed[1]));
+	cr_expect_eq(read.forward_update, 3.5);
 	cr_expect_eq(read.load_scaled, 5.25);
 	cr_expect_eq(read.forward_part, 7);
 	cr_expect(read.blocked == 19 && read.blocked_each == 18);

@@ -31,6 +31,8 @@ static struct core_facts made_up(void)
 				   .load = {5, 6},
 				   .forward = {4, 6},
 				   .forward_still = {1, 5},
+				   .forward_indexed = {NAN, NAN},
+				   .forward_update = NAN,
 				   .dividers_apart = true,
 				   .compares_fuse = true,
 				   .steps_fuse = true};
@@ -274,6 +276,35 @@ Test(in_core, a_load_behind_a_store_waits_for_it)
 		cr_expect_float_eq(found.t_nol, rows[i].t_nol, 1e-6, "%zu: %g", i, found.t_nol);
 	}
 	core_facts_deinit(&facts);
+}
+
+/* A place that each turn loads, adds to and stores, by the registers of its address and the
+ * instructions that do it: */
+Test(in_core, a_store_may_be_forwarded_by_its_address_alone)
+{
+	static const struct {
+		const char *what, *code;
+		uint32_t size;
+		double unknown, known;
+	} rows[] = {
+		{"mov rax,[rdi]; add rax,1; mov [rdi],rax",
+		 "\x48\x8b\x07\x48\x83\xc0\x01\x48\x89\x07\x48\xff\xc9\x75\xf1", 15, 2, 2},
+		{"mov rax,[rdi+rdx*8]; add rax,1; mov [rdi+rdx*8],rax",
+		 "\x48\x8b\x04\xd7\x48\x83\xc0\x01\x48\x89\x04\xd7\x48\xff\xc9\x75\xef", 17, 2, 8},
+		{"xor [rdi],rax", "\x48\x31\x07\x48\xff\xc9\x75\xf8", 8, 2, 4},
+		{"add qword [rdi],1", "\x48\x83\x07\x01\x48\xff\xc9\x75\xf7", 9, 2, 2},
+		{"add qword [rdi+rdx*8],1", "\x48\x83\x04\xd7\x01\x48\xff\xc9\x75\xf6", 10, 2, 4},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct core_facts facts = made_up();
+		const double unknown = in_core_of(&facts, rows[i].code, rows[i].size, 1).lcd;
+		facts.forward_indexed[0] = 7;
+		facts.forward_update = 3;
+		const double with = in_core_of(&facts, rows[i].code, rows[i].size, 1).lcd;
+		cr_expect_float_eq(unknown, rows[i].unknown, 1e-9, "%s: %g", rows[i].what, unknown);
+		cr_expect_float_eq(with, rows[i].known, 1e-9, "%s: %g", rows[i].what, with);
+		core_facts_deinit(&facts);
+	}
 }
 
 /* mov rax,[rax+rbx*8]; dec rcx; jnz */

@@ -159,11 +159,11 @@ struct rf_error *run_core_take(struct run *run)
 	size_t n_measured;
 	const size_t n = wanted_forms(&uses, forms, &n_measured);
 	core_store_read(&facts);
-	const bool measures =
-		!run->options->keep_roofs && !launch_was_interrupted(run->timed_status);
-	if (measures)
+	const bool ended = !launch_was_interrupted(run->timed_status);
+	/* of this run, and no roof: as it is now, --keep-roofs or not */
+	if (ended)
 		profile_set_fact(run->profile, "clock_held_ghz", "%.4f", clock_held_ghz());
-	if (uses.n && measures)
+	if (uses.n && ended && !run->options->keep_roofs)
 		error = core_store_more(forms, n_measured, MORE_NS, &facts);
 	if (!error && uses.n)
 		error = keep(run->profile, &facts, forms, n);

@@ -221,6 +221,29 @@ static bool has_huge_pages(const struct roofs_run *run)
 	       strtoull(text, NULL, 10) * 1024 >= 0.9 * (double)run->arenas[0].bytes;
 }
 
+void roofs_raise_chase(struct roof *row, const struct roof *walk)
+{
+	if (row->op != ROOF_OP_CHASE || row->threads != 1 || row->by_node ||
+	    !(walk->best > row->best))
+		return;
+	row->best = walk->best;
+	row->median = walk->median;
+	row->q1 = walk->q1;
+	row->q3 = walk->q3;
+	row->noisy = walk->noisy;
+	if (row->n_history && walk->n_history) /* in its place */
+		row->history[row->n_history - 1] = walk->history[walk->n_history - 1];
+}
+
+static void raise_chases(const struct roofs_run *run, struct machine *machine,
+			 const struct roof *walk, size_t bytes)
+{
+	for (size_t i = 0; i < machine->n_roofs; i++)
+		if (machine->roofs[i].op == ROOF_OP_CHASE &&
+		    roofs_row_bytes(run->topology, &machine->roofs[i]) <= bytes)
+			roofs_raise_chase(&machine->roofs[i], walk);
+}
+
 /* The walks by size: the chase and the read of a size are neighbours. */
 static void take_sizes(const struct roofs_run *run, struct machine *machine)
 {
@@ -235,6 +258,7 @@ static void take_sizes(const struct roofs_run *run, struct machine *machine)
 					    .latency_median_ns = ROOFS_LINE_BYTES / walk.median,
 					    .read_gbs = stream.best,
 					    .read_median_gbs = stream.median};
+		raise_chases(run, machine, &walk, chase->size_bytes);
 	}
 	machine->sizes_in_small_pages = machine->n_sizes && !has_huge_pages(run);
 }

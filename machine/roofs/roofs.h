@@ -46,6 +46,11 @@ struct rf_error *roofs_measure(const struct topology *topology, const struct roo
  * zeros that are not so far above the same with other data. */
 void roofs_mark_levels(struct roof *roofs, size_t n_roofs);
 
+/* `walk`: a chase of one thread through at least as many bytes as that of `row`, which gets its
+ * rates where they are higher.  Fewer bytes are never slower; only other load on the machine, which
+ * comes and goes, makes a chase slower. */
+void roofs_raise_chase(struct roof *row, const struct roof *walk);
+
 /* For what measures a few rows alone (roofs_again.h): plans the jobs of all phases at the sites of
  * the run; frees jobs, sites and notes. */
 struct roofs_run;

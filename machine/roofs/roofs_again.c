@@ -42,16 +42,6 @@ static int64_t last_visit(const struct roof *row)
 	return row->n_history ? row->history[row->n_history - 1].when_s : 0;
 }
 
-static size_t bytes_of(const struct topology *topology, const struct roof *row)
-{
-	if (row->kind == ROOF_COMPUTE)
-		return 0;
-	return row->level == ROOF_LEVEL_DRAM
-		       ? roofs_dram_bytes(topology, row->threads)
-		       : roofs_level_bytes(topology, (int)row->level - ROOF_LEVEL_L1 + 1,
-					   row->threads);
-}
-
 static double cost_of(const struct roof *row, size_t bytes)
 {
 	double cost = row->level == ROOF_LEVEL_DRAM ? MEMORY_ROW_NS : ROW_NS;
@@ -89,7 +79,7 @@ static size_t list_candidates(const struct topology *topology, const struct roof
 			row->now = row->history[row->n_history - 1].best;
 			continue;
 		}
-		const size_t bytes = bytes_of(topology, row);
+		const size_t bytes = roofs_row_bytes(topology, row);
 		list[n++] = (struct candidate){
 			.row = row,
 			.bytes = bytes,

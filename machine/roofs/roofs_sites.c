@@ -147,6 +147,16 @@ uint64_t roofs_dram_bytes(const struct topology *topology, int n_threads)
 	return (bytes < DRAM_MIN_BYTES ? DRAM_MIN_BYTES : bytes) / n_threads;
 }
 
+size_t roofs_row_bytes(const struct topology *topology, const struct roof *row)
+{
+	if (row->kind == ROOF_COMPUTE)
+		return 0;
+	return row->level == ROOF_LEVEL_DRAM
+		       ? roofs_dram_bytes(topology, row->threads)
+		       : roofs_level_bytes(topology, (int)row->level - ROOF_LEVEL_L1 + 1,
+					   row->threads);
+}
+
 size_t roofs_arena_bytes(const struct roof_site *site)
 {
 	size_t least = SIZE_MAX;

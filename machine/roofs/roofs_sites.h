@@ -9,6 +9,9 @@ uint64_t roofs_level_bytes(const struct topology *topology, int level, int n_thr
 /* The same for DRAM: 4 times the last-level caches, at least 64 MiB, over the threads. */
 uint64_t roofs_dram_bytes(const struct topology *topology, int n_threads);
 
+/* What each thread's memory has of a row; 0: it needs none. */
+size_t roofs_row_bytes(const struct topology *topology, const struct roof *row);
+
 /* The memory of each thread of a site: the least that one has. */
 size_t roofs_arena_bytes(const struct roof_site *site);
 

@@ -11,6 +11,7 @@ struct profile_thread_time {
 	uint64_t start_ns, end_ns;
 	uint64_t ran_ns, ready_ns, waited_ns; /* on a processor; could have run; could not */
 	uint64_t voluntary, involuntary;      /* switches to other threads */
+	uint64_t preempted_ns;                /* until it ran again, behind the involuntary ones */
 };
 
 /* The run by the clock: so long did exactly `running` threads run. */

@@ -181,6 +181,7 @@ struct profile_other_traffic {
 	uint64_t offset;
 	uint64_t bytes[TRAFFIC_MEM_LEFT + 1];
 	uint64_t write_through;
+	uint32_t kernel; /* as in struct profile_count */
 };
 
 enum object_kind {
@@ -310,6 +311,7 @@ struct profile_page_walk {
 	uint64_t accesses;
 	uint64_t near_misses; /* of these, not in the nearest level, */
 	uint64_t walks;       /* and in none */
+	uint32_t kernel;      /* as in struct profile_count */
 };
 
 /* What simulated predictors made of a branch's outcomes, in bursts of the counted run
@@ -448,6 +450,9 @@ struct profile_kernel_time {
 	double stands_for;          /* calls that those which were to be timed stand for */
 	double mean_s, halfwidth_s; /* of all calls; of the interval of 95 % of that mean (0: of one
 				     * call) */
+	/* Of mean_s: others had the processor, by what was timed; and of the interval of the rest
+	 * of it. */
+	double ready_s, rest_halfwidth_s;
 	double least_s, q1_s, median_s, q3_s, most_s;
 	/* Of what timing a call puts between its ends, taken off from each of them, and how far off
 	 * that may be, the same for all. */

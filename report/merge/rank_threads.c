@@ -135,6 +135,7 @@ static void add_clock(const struct profile *profile, const struct row_merger *me
 		to->waited_ns += time->waited_ns;
 		to->voluntary += time->voluntary;
 		to->involuntary += time->involuntary;
+		to->preempted_ns += time->preempted_ns;
 	}
 }
 

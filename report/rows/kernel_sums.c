@@ -71,23 +71,95 @@ static bool *find_callers(const struct profile *profile, const uint32_t *twins,
 struct callers {
 	double ran_s, ready_s;
 	double losses; /* of a processor that others wanted */
+	/* What they waited for one behind losses within calls, and the variance of that. */
+	double preempted_s, preempted_variance;
+	double hits_share; /* of what they ran: what breakpoints took */
 };
 
-static void add_callers(const struct profile *profile, const bool *calls, struct callers *callers)
+/* Samples by threads of the timed run. */
+struct sampled {
+	double *all_s, *in_s; /* [thread]; in calls of kernels: [kernel * n_threads + thread] */
+	double *n;            /* [thread] */
+};
+
+static void sampled_deinit(struct sampled *sampled)
+{
+	free(sampled->all_s);
+	free(sampled->in_s);
+	free(sampled->n);
+}
+
+/* `of_sample`: kernels, plus 1; 0: none.  False: no memory. */
+static bool sampled_init(struct sampled *sampled, const struct profile *profile,
+			 const struct model *plain, const uint32_t *of_sample)
+{
+	const size_t n = profile->n_threads;
+	*sampled = (struct sampled){.all_s = calloc(n + 1, sizeof(double)),
+				    .in_s = calloc(profile->n_kernels * n + 1, sizeof(double)),
+				    .n = calloc(n + 1, sizeof(double))};
+	if (!sampled->all_s || !sampled->in_s || !sampled->n)
+		return false;
+	for (size_t i = 0; i < profile->n_samples; i++) {
+		const uint32_t thread = profile->samples[i].thread;
+		const double s = (double)plain->sample_ns[i] * 1e-9;
+		sampled->all_s[thread] += s;
+		sampled->n[thread]++;
+		if (of_sample[i])
+			sampled->in_s[(of_sample[i] - 1) * n + thread] += s;
+	}
+	return true;
+}
+
+/* Losses of a processor meet a thread wherever it runs, so what they cost a kernel's calls is a
+ * share of all: that of the thread's running time, by its samples.  The share is as sure as the
+ * number of these allows; and of so many losses, each with that chance, whose lengths are spread as
+ * an exponential distribution (mean square: twice the square of the mean), the sum is off by
+ * chance. */
+static void add_preempted(const struct profile_thread_time *time, double in_s, double all_s,
+			  double n_samples, struct callers *callers)
+{
+	const double preempted_s = (double)time->preempted_ns * 1e-9;
+	if (!time->preempted_ns || !time->involuntary || all_s <= 0)
+		return;
+	const double share = in_s / all_s, spread = share * (1 - share);
+	callers->preempted_s += share * preempted_s;
+	callers->preempted_variance += (2 / (double)time->involuntary + 1 / n_samples) * spread *
+				       preempted_s * preempted_s;
+}
+
+/* What a breakpoint takes far from the caches and near to them differs so much from the middle,
+ * which is known as what two of them put between a call's ends: one half of each. */
+#define HITS_OFF 0.5
+
+static void find_hits_shares(const struct profile *profile, struct callers *callers)
+{
+	const double s = 1e-9 * profile_number_fact(profile, "breakpoint_hits", 0) *
+			 profile_number_fact(profile, "call_times_cost_ns", 0);
+	for (size_t k = 0; k < profile->n_kernels; k++)
+		callers[k].hits_share = callers[k].ran_s > 0 ? fmin(s / callers[k].ran_s, 1) : 0;
+}
+
+static void add_callers(const struct profile *profile, const bool *calls,
+			const struct sampled *sampled, struct callers *callers)
 {
 	for (size_t i = 0; i < profile->n_thread_times; i++) {
 		const struct profile_thread_time *time = &profile->thread_times[i];
 		for (size_t k = 0; k < profile->n_kernels; k++) {
-			if (!calls[k * profile->n_threads + time->thread])
+			const size_t at = k * profile->n_threads + time->thread;
+			if (!calls[at])
 				continue;
+			add_preempted(time, sampled->in_s[at], sampled->all_s[time->thread],
+				      sampled->n[time->thread], &callers[k]);
 			callers[k].ran_s += (double)time->ran_ns * 1e-9;
 			callers[k].ready_s += (double)time->ready_ns * 1e-9;
 			callers[k].losses += (double)time->involuntary;
 		}
 	}
+	find_hits_shares(profile, callers);
 }
 
-/* What threads that call kernels ran and waited in them. */
+/* What threads that call kernels ran in them, waited, and were ready to run: which is in no sample.
+ */
 static bool add_times(const struct profile *profile, const struct model *plain,
 		      const uint32_t *of_sample, struct profile_kernel_sum *sums,
 		      struct callers *callers)
@@ -95,7 +167,8 @@ static bool add_times(const struct profile *profile, const struct model *plain,
 	uint32_t *frames = kernel_frames(profile);
 	bool *calls = frames ? find_callers(profile, plain->twin_of_thread, frames) : NULL;
 	double *squares = calloc(profile->n_kernels + 1, sizeof(*squares));
-	const bool ok = calls && squares;
+	struct sampled sampled = {0};
+	const bool ok = sampled_init(&sampled, profile, plain, of_sample) && calls && squares;
 	for (size_t i = 0; ok && i < profile->n_samples; i++) {
 		const uint32_t thread = profile->samples[i].thread, kernel = of_sample[i];
 		const double s = (double)plain->sample_ns[i] * 1e-9;
@@ -104,17 +177,22 @@ static bool add_times(const struct profile *profile, const struct model *plain,
 		sums[kernel - 1].calls_ns += plain->sample_ns[i];
 		squares[kernel - 1] += s * s;
 	}
+	if (ok)
+		add_callers(profile, calls, &sampled, callers);
+	/* as of a function's time (model_samples.h): the sum of samples of a Poisson process */
+	for (size_t k = 0; ok && k < profile->n_kernels; k++) {
+		const double s = (double)sums[k].calls_ns * 1e-9 + callers[k].preempted_s;
+		sums[k].calls_ns = (uint64_t)llround(s * (1 - callers[k].hits_share) * 1e9);
+		sums[k].halfwidth_s = 1.96 * sqrt(squares[k] + callers[k].preempted_variance) +
+				      HITS_OFF * callers[k].hits_share * s;
+	}
 	for (size_t i = 0; ok && i < profile->n_waits; i++) {
 		const struct profile_wait *wait = &profile->waits[i];
 		const uint32_t kernel = wait->frame == PROFILE_NONE ? 0 : frames[wait->frame];
 		if (kernel)
 			sums[kernel - 1].calls_ns += wait->time_ns;
 	}
-	if (ok)
-		add_callers(profile, calls, callers);
-	/* as of a function's time (model_samples.h): the sum of samples of a Poisson process */
-	for (size_t k = 0; ok && k < profile->n_kernels; k++)
-		sums[k].halfwidth_s = 1.96 * sqrt(squares[k]);
+	sampled_deinit(&sampled);
 	free(frames);
 	free(calls);
 	free(squares);
@@ -133,7 +211,7 @@ const struct profile_kernel_time *kernel_time_of(const struct profile *profile, 
 	for (size_t i = 0; i < profile->n_kernel_times; i++) {
 		const struct profile_kernel_time *time = &profile->kernel_times[i];
 		if (time->kernel == kernel)
-			return time->mean_s >= SHORTEST_CALL * time->cost_s &&
+			return time->mean_s - time->ready_s >= SHORTEST_CALL * time->cost_s &&
 					       (time->whole || time->calls >= FEWEST_CALLS)
 				       ? time
 				       : NULL;
@@ -176,24 +254,50 @@ static struct unseen_calls unseen_of(const struct profile_kernel_time *time, dou
 	return (struct unseen_calls){missing, s, fmax(s - least, most - s)};
 }
 
+struct mean {
+	double s, halfwidth_s; /* by the scatter of calls */
+	double off_s;          /* how far off it may be besides */
+};
+
 /* A thread may lose its processor while a breakpoint is dealt with, as at any time: what it waits
  * for the next one then lies between the two records of a call, and is none of the call's own
- * time. Half the width of what that adds to the mean: losses are a Poisson process of the time that
- * threads run, and how long each lasts is spread as an exponential distribution. */
-static double losses_of(const struct profile_kernel_time *time, const struct callers *callers)
+ * time. Losses are a Poisson process of the time that threads run, and how long each lasts is
+ * spread as an exponential distribution. */
+static struct mean mean_of_all(const struct profile_kernel_time *time,
+			       const struct callers *callers)
 {
 	const double n = (double)time->calls;
+	struct mean mean = {time->mean_s, time->halfwidth_s, 0};
 	if (callers->losses < 1 || callers->ran_s <= 0 || n < 1)
-		return 0;
-	const double expected = n * time->cost_s * callers->losses / callers->ran_s,
+		return mean;
+	const double rate = callers->losses / callers->ran_s,
 		     each_s = callers->ready_s / callers->losses;
+	const double expected = n * time->cost_s * rate;
 	/* below that there is none in more than 95 % of all runs */
 	const double spread = expected < LEAST_LOSSES ? 0 : 2.5 * sqrt(2 * expected);
-	return (expected + spread) * each_s / n;
+	mean.s -= expected * each_s / n;
+	mean.off_s = spread * each_s / n + time->cost_spread_s * rate * each_s;
+	return mean;
 }
 
-/* The mean of those that were timed times the number of all.  It has what samples lack: times in
- * which a thread could have run, and others had the processors. */
+/* In windows few calls lose their processor, and for long; and fewer than elsewhere: the thread
+ * that turns breakpoints on has one itself at that moment, behind which the kernel gives others
+ * theirs anew.  So what threads were ready to run is not taken from these calls, but from the whole
+ * run, less those losses that meet a thread at a breakpoint. */
+static struct mean mean_in_windows(const struct profile_kernel_time *time,
+				   const struct callers *callers, double n)
+{
+	const double share = callers->hits_share;
+	return (struct mean){
+		.s = time->mean_s - time->ready_s + callers->preempted_s * (1 - share) / n,
+		.halfwidth_s = time->rest_halfwidth_s,
+		.off_s = (1.96 * sqrt(callers->preempted_variance) +
+			  HITS_OFF * share * callers->preempted_s) /
+			 n,
+	};
+}
+
+/* The mean of those that were timed times the number of all. */
 static void take_calls(const struct profile *profile, const struct callers *callers,
 		       struct profile_kernel_sum *sum, uint32_t kernel)
 {
@@ -204,12 +308,14 @@ static void take_calls(const struct profile *profile, const struct callers *call
 		return;
 	const double others = fmax(1 - (double)time->calls / n, 0); /* share that was not timed */
 	const struct unseen_calls unseen = unseen_of(time, n);
-	const double halfwidth = time->halfwidth_s * sqrt(others) + time->cost_spread_s +
-				 losses_of(time, callers) + unseen.most_off / n;
+	const struct mean mean =
+		time->whole ? mean_of_all(time, callers) : mean_in_windows(time, callers, n);
+	const double halfwidth = mean.halfwidth_s * sqrt(others) + mean.off_s +
+				 time->cost_spread_s + unseen.most_off / n;
 	const bool are_few = !time->whole && time->calls < FEWEST_CALLS;
-	if (others > 0 && (are_few || halfwidth > WIDEST * time->mean_s))
+	if (others > 0 && (are_few || halfwidth > WIDEST * mean.s))
 		return;
-	sum->calls_ns = (uint64_t)llround(((n - unseen.n) * time->mean_s + unseen.s) * 1e9);
+	sum->calls_ns = (uint64_t)llround(((n - unseen.n) * mean.s + unseen.s) * 1e9);
 	sum->halfwidth_s = n * halfwidth;
 	sum->by_call = true;
 }

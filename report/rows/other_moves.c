@@ -30,7 +30,7 @@ struct other_flow other_move_memory(const struct other_move *move)
 				   bytes[TRAFFIC_MEM_WRITE_BACK] + bytes[TRAFFIC_MEM_NON_TEMPORAL]};
 }
 
-static void add(struct other_move *sum, const struct profile_other_traffic *row)
+void other_move_add(struct other_move *sum, const struct profile_other_traffic *row)
 {
 	for (int event = 0; event <= TRAFFIC_MEM_LEFT; event++)
 		sum->bytes[event] += (double)row->bytes[event];
@@ -88,8 +88,8 @@ struct rf_error *other_moves_init(const struct profile *profile, struct other_mo
 		struct other_move *sum = sum_of(profile, row, &known, moves);
 		complete = sum != NULL;
 		if (sum)
-			add(sum, row);
-		add(&moves->all, row);
+			other_move_add(sum, row);
+		other_move_add(&moves->all, row);
 	}
 	u64_map_deinit(&known);
 	if (moves->n_items)

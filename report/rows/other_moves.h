@@ -24,6 +24,8 @@ struct other_moves {
 /* Sums of a profile's table other_traffic.  Fails only when memory is short; deinit in any case. */
 struct rf_error *other_moves_init(const struct profile *profile, struct other_moves *moves);
 void other_moves_deinit(struct other_moves *moves);
+/* Adds a row to a sum. */
+void other_move_add(struct other_move *sum, const struct profile_other_traffic *row);
 
 /* Bytes that come from a level towards the core, and that go to it: of lines, and of stores that
  * an L1 writes through. */

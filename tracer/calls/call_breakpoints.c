@@ -31,15 +31,19 @@ static struct perf_event_attr attributes_of(const struct call_breakpoints *break
 static bool open_threads(struct call_cpu *cpu, const struct call_breakpoints *breakpoints,
 			 size_t pages)
 {
-	struct perf_event_attr attr = attributes_of(breakpoints, 0);
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_DUMMY;
-	attr.bp_type = attr.sample_period = attr.disabled = attr.remove_on_exec = 0;
-	attr.config2 = 0;
+	struct perf_event_attr attr = call_event_records();
+	attr.wakeup_watermark = WAKE_BYTES;
+	attr.inherit_thread = breakpoints->first_only;
 	attr.task = 1;
 	cpu->threads = perf_source_kernel.open(NULL, &attr, breakpoints->pid, cpu->number, -1);
-	return cpu->threads >= 0 &&
-	       perf_ring_map(&perf_source_kernel, cpu->threads, pages, &cpu->ring);
+	attr.task = 0;
+	attr.context_switch = attr.disabled = 1;
+	cpu->switches = cpu->threads < 0 ? -1
+					 : perf_source_kernel.open(NULL, &attr, breakpoints->pid,
+								   cpu->number, -1);
+	return cpu->switches >= 0 &&
+	       perf_ring_map(&perf_source_kernel, cpu->threads, pages, &cpu->ring) &&
+	       ioctl(cpu->switches, PERF_EVENT_IOC_SET_OUTPUT, cpu->threads) == 0;
 }
 
 static void close_cpu(struct call_cpu *cpu)
@@ -48,6 +52,8 @@ static void close_cpu(struct call_cpu *cpu)
 	for (size_t i = 0; i < MOST_CALL_PLACES; i++)
 		if (cpu->events[i] >= 0)
 			close(cpu->events[i]);
+	if (cpu->switches >= 0)
+		close(cpu->switches);
 	if (cpu->threads >= 0)
 		close(cpu->threads);
 }
@@ -112,6 +118,13 @@ void call_breakpoints_turn(struct call_breakpoints *breakpoints, size_t place, b
 {
 	for (size_t c = 0; c < breakpoints->n_cpus; c++)
 		ioctl(breakpoints->cpus[c].events[place],
+		      on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void call_breakpoints_turn_switches(struct call_breakpoints *breakpoints, bool on)
+{
+	for (size_t c = 0; c < breakpoints->n_cpus; c++)
+		ioctl(breakpoints->cpus[c].switches,
 		      on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 

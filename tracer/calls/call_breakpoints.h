@@ -18,6 +18,7 @@ struct call_cpu {
 	int number;
 	bool has_ended; /* the process, as its event tells */
 	int threads;    /* tells which begin and end; has the ring */
+	int switches;   /* tells when they lose the processor and get it again */
 	int events[MOST_CALL_PLACES];
 	uint64_t ids[MOST_CALL_PLACES];
 	struct perf_ring ring;
@@ -42,6 +43,8 @@ struct rf_error *call_breakpoints_open(struct call_breakpoints *breakpoints,
 				       const struct call_places *places, uint64_t other);
 /* Turns those of one place on or off. */
 void call_breakpoints_turn(struct call_breakpoints *breakpoints, size_t place, bool on);
+/* Turns the records on or off of threads that are switched to and from. */
+void call_breakpoints_turn_switches(struct call_breakpoints *breakpoints, bool on);
 /* Moves those of a place to an address, where they are off.  False: that is refused. */
 bool call_breakpoints_move(struct call_breakpoints *breakpoints, size_t place, uint64_t address);
 

@@ -23,3 +23,13 @@ struct perf_event_attr call_event_attributes(uint64_t address)
 	attr.wakeup_watermark = UINT32_MAX;
 	return attr;
 }
+
+struct perf_event_attr call_event_records(void)
+{
+	struct perf_event_attr attr = call_event_attributes(0);
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.bp_type = attr.sample_period = attr.disabled = attr.remove_on_exec = 0;
+	attr.config2 = 0;
+	return attr;
+}

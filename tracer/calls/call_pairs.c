@@ -131,6 +131,7 @@ static void open_call(struct call_pairs *pairs, struct pair_thread *thread,
 	thread->sp = event->sp;
 	thread->return_to = event->return_to;
 	thread->start = event->time;
+	thread->ready_ns = 0;
 	if (thread->is_timed && is_early)
 		pairs->n_early[event->kernel]++;
 	else if (thread->is_timed)
@@ -182,6 +183,7 @@ static void at_return(struct call_pairs *pairs, struct pair_thread *thread,
 	}
 	const struct timed_call call = {.start = thread->start,
 					.ns = event->time - thread->start,
+					.ready_ns = thread->ready_ns,
 					.kernel = thread->kernel,
 					.window = thread->window};
 	thread->is_open = false;
@@ -212,17 +214,30 @@ static void begin_window(struct call_pairs *pairs)
 static void forget(struct call_pairs *pairs)
 {
 	for (size_t i = 0; i < pairs->n_threads; i++) {
-		pairs->threads[i].is_open = false;
-		pairs->threads[i].lowest = UINT64_MAX;
+		struct pair_thread *thread = &pairs->threads[i];
+		if (thread->is_open && thread->is_timed && !thread->is_early && thread->preempted) {
+			pairs->started[thread->window].n[thread->kernel]--;
+			pairs->started[thread->window].cut[thread->kernel]++;
+		}
+		thread->is_open = false;
+		thread->lowest = UINT64_MAX;
+		thread->preempted = 0; /* nothing is seen of it until breakpoints are on again */
 	}
+}
+
+static void resume(struct pair_thread *thread, uint64_t now)
+{
+	if (thread->preempted)
+		thread->ready_ns += now - thread->preempted;
+	thread->preempted = 0;
 }
 
 void call_pairs_take(struct call_pairs *pairs, const struct call_event *event)
 {
 	struct pair_thread *thread =
-		event->kind >= CALL_BORN && event->kind != CALL_ENDED
+		event->kind == CALL_BORN || event->kind >= CALL_ENTRY
 			? find_or_add(pairs, event->tid, event->kind == CALL_BORN)
-			: NULL;
+			: find(pairs, event->tid);
 	if (event->kind == CALL_WINDOW)
 		begin_window(pairs);
 	else if (event->kind == CALL_CLOSE)
@@ -235,6 +250,10 @@ void call_pairs_take(struct call_pairs *pairs, const struct call_event *event)
 		at_unseen(pairs, event);
 	else if (thread && event->kind == CALL_BORN)
 		thread->starter = event->kernel;
+	else if (thread && event->kind == CALL_PREEMPTED)
+		thread->preempted = event->time;
+	else if (thread && event->kind == CALL_RESUMED)
+		resume(thread, event->time);
 	else if (thread && event->kind == CALL_ENTRY)
 		at_entry(pairs, thread, event);
 	else if (thread && (event->kind == CALL_RETURN || event->kind == CALL_BACK))

@@ -32,6 +32,8 @@ enum call_event_kind {
 		      * thread that there was */
 	CALL_BORN,   /* a thread; kernel: the number of its starter in its process, or 0 */
 	CALL_ENDED,
+	CALL_PREEMPTED, /* the thread could go on, and lost its processor to another */
+	CALL_RESUMED,   /* it has one */
 	CALL_ENTRY,
 	CALL_RETURN,
 	CALL_BACK, /* the thread is at return_to, maybe from a call */
@@ -62,6 +64,7 @@ struct call_event {
 struct timed_call {
 	uint64_t start, ns; /* ns: from the one record to the other */
 	uint32_t kernel, window;
+	uint64_t ready_ns; /* of ns: from CALL_PREEMPTED to CALL_RESUMED */
 };
 
 struct pair_thread {
@@ -74,13 +77,17 @@ struct pair_thread {
 	uint64_t sp; /* at its entry */
 	uint64_t return_to;
 	uint64_t start;
-	uint8_t may_be_in; /* bits of kernels: in a call of theirs that has begun unseen */
-	uint64_t lowest;   /* stack pointer of a timed call in this window; UINT64_MAX: none */
+	uint64_t preempted; /* when, if it still is; else 0 */
+	uint64_t ready_ns;  /* of the open call, before that */
+	uint8_t may_be_in;  /* bits of kernels: in a call of theirs that has begun unseen */
+	uint64_t lowest;    /* stack pointer of a timed call in this window; UINT64_MAX: none */
 };
 
-/* Calls that have begun in a window; of CALL_ENDS_EARLY those whose end was seen. */
+/* Calls that have begun in a window: of CALL_ENDS_EARLY those whose end was seen; and of all not
+ * those that were cut, in threads that had no processor when their ends were waited for no longer.
+ */
 struct window_calls {
-	uint64_t n[MOST_TIMED_KERNELS];
+	uint64_t n[MOST_TIMED_KERNELS], cut[MOST_TIMED_KERNELS];
 };
 
 struct call_pairs {

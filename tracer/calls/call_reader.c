@@ -26,11 +26,15 @@ static void turn_kind(struct call_reader *reader, bool way_out, bool on)
 }
 
 /* Wherever a return is seen, all entries are: one that was missed might make the return that of an
- * earlier call. */
+ * earlier call.  Switches between threads are seen as long as anything is. */
 void call_reader_turn(struct call_reader *reader, bool on)
 {
+	if (on)
+		call_breakpoints_turn_switches(&reader->breakpoints, true);
 	turn_kind(reader, !on, on);
 	turn_kind(reader, on, on);
+	if (!on)
+		call_breakpoints_turn_switches(&reader->breakpoints, false);
 	reader->is_on = on;
 }
 
@@ -99,6 +103,7 @@ void call_reader_mark(struct call_reader *reader, enum call_event_kind kind, uin
 
 static void count_hit(struct call_reader *reader, uint32_t tid)
 {
+	reader->all_hits++;
 	for (size_t i = 0; i < reader->n_hits; i++)
 		if (reader->hits[i].tid == tid) {
 			reader->hits[i].n++;
@@ -237,6 +242,17 @@ static void take_hit(struct call_reader *reader, const struct call_cpu *cpu,
 		}
 }
 
+/* That a thread waits for something is nothing that is known of its call. */
+static void take_switch(struct call_reader *reader, const struct perf_record *record)
+{
+	const bool is_out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
+	if (!is_out || record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)
+		add_event(reader,
+			  (struct call_event){.time = record->time,
+					      .tid = record->tid,
+					      .kind = is_out ? CALL_PREEMPTED : CALL_RESUMED});
+}
+
 static void take_record(void *opaque, const void *bytes, size_t size)
 {
 	const struct read_context *context = opaque;
@@ -248,6 +264,8 @@ static void take_record(void *opaque, const void *bytes, size_t size)
 	}
 	if (record.type == PERF_RECORD_SAMPLE)
 		take_hit(reader, context->cpu, &record);
+	else if (record.type == PERF_RECORD_SWITCH)
+		take_switch(reader, &record);
 	else if (record.type == PERF_RECORD_FORK) /* a thread, or the first one of a process */
 		add_event(reader, (struct call_event){.time = record.time,
 						      .tid = record.tid,

@@ -45,6 +45,7 @@ struct call_reader {
 	size_t n_events, cap_events;
 	struct thread_hits *hits; /* since call_reader_clear_hits */
 	size_t n_hits, cap_hits;
+	uint64_t all_hits; /* of all threads, in all of the run */
 	struct call_pairs pairs;
 	uint8_t from_one_place; /* bits of kernels: calls from elsewhere are not seen */
 	bool is_on;             /* the breakpoints */

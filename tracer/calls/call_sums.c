@@ -14,13 +14,22 @@
 /* Calls that were to be timed and had no match are others than those that had one: longer ones,
  * where they were waited for in vain. */
 #define LEAST_MATCHED 0.99
+/* Calls that were cut (call_pairs.h) are taken to be as the others are; so many of them are not. */
+#define MOST_CUT 0.1
 /* So few windows say nothing of the spread between them. */
 #define FEW_WINDOWS 5
 /* Calls of a kernel that the profile has times of. */
 #define MOST_KEPT 1000
 
 struct weighted {
-	double s, weight;
+	double s, rest_s, weight; /* rest_s: of s, without what others had the processor */
+};
+
+/* Of a kernel's calls, by windows: of their times, and of these without what others had the
+ * processor. */
+struct call_ratios {
+	struct ratio all, rest;
+	double squares; /* of the latter, with weights */
 };
 
 static int compare_times(const void *a, const void *b)
@@ -37,7 +46,7 @@ static double weight_of(const struct call_window *window)
 
 /* The calls of a kernel in windows without gaps, in the order of their ends; NULL: no memory. */
 static struct weighted *calls_of(const struct call_sources *sources, uint32_t kernel,
-				 struct ratio *ratio, size_t *n)
+				 struct call_ratios *ratios, size_t *n)
 {
 	struct weighted *calls = malloc((sources->n_calls + 1) * sizeof(*calls));
 	struct weighted *sums = calloc(sources->n_windows + 1, sizeof(*sums));
@@ -48,14 +57,19 @@ static struct weighted *calls_of(const struct call_sources *sources, uint32_t ke
 		if (call->kernel != kernel || window->is_spoilt)
 			continue;
 		const double s = fmax((double)call->ns - sources->cost_ns, 0) * 1e-9;
+		const double rest_s = fmax(s - (double)call->ready_ns * 1e-9, 0);
 		const double weight = weight_of(window);
-		calls[(*n)++] = (struct weighted){s, weight};
+		calls[(*n)++] = (struct weighted){s, rest_s, weight};
+		ratios->squares += weight * rest_s * rest_s;
 		sums[call->window].s += weight * s;
+		sums[call->window].rest_s += weight * rest_s;
 		sums[call->window].weight += weight;
 	}
 	for (size_t i = 0; sums && i < sources->n_windows; i++)
-		if (!sources->windows[i].is_spoilt)
-			ratio_add(ratio, sums[i].s, sums[i].weight);
+		if (!sources->windows[i].is_spoilt) {
+			ratio_add(&ratios->all, sums[i].s, sums[i].weight);
+			ratio_add(&ratios->rest, sums[i].rest_s, sums[i].weight);
+		}
 	const bool ok = calls && sums;
 	free(sums);
 	if (ok)
@@ -78,14 +92,38 @@ static double quantile(const struct weighted *calls, size_t n, double share)
 	return calls[n - 1].s;
 }
 
-/* Of independent calls of equal weight. */
-static double halfwidth_of(const struct weighted *calls, size_t n, double mean)
+/* Of n independent calls of equal weight, by the sum of squared distances from their mean. */
+static double halfwidth_of(double squares, size_t n)
 {
-	double squares = 0;
-	for (size_t i = 0; i < n; i++)
-		squares += (calls[i].s - mean) * (calls[i].s - mean);
 	return n < 2 ? INFINITY
 		     : rf_student((unsigned)(n - 1)) * sqrt(squares / (double)(n - 1) / (double)n);
+}
+
+/* Of both means. */
+static void find_halfwidths(const struct weighted *calls, size_t n,
+			    const struct call_ratios *ratios, double *all, double *rest)
+{
+	const double mean = ratios->all.y / ratios->all.x,
+		     rest_mean = ratios->rest.y / ratios->rest.x;
+	double squares = 0, rest_squares = 0;
+	*all = ratio_halfwidth(&ratios->all);
+	*rest = ratio_halfwidth(&ratios->rest);
+	if (ratios->all.n >= FEW_WINDOWS)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		squares += (calls[i].s - mean) * (calls[i].s - mean);
+		rest_squares += (calls[i].rest_s - rest_mean) * (calls[i].rest_s - rest_mean);
+	}
+	*all = halfwidth_of(squares, n);
+	*rest = halfwidth_of(rest_squares, n);
+}
+
+/* How far off the mean may be for want of calls that were cut.  A call is cut the sooner, the
+ * longer it runs: the mean of those is taken to be that of calls by chance, each as likely as it is
+ * long. */
+static double off_by_cut(const struct call_ratios *ratios, double share)
+{
+	return share * (ratios->squares / ratios->rest.y - ratios->rest.y / ratios->rest.x);
 }
 
 /* So many, or all, at equal distances of weight: each of them stands for as many calls. */
@@ -108,16 +146,23 @@ static struct rf_error *keep_calls(const struct weighted *calls, size_t n, uint3
 	return error;
 }
 
-static uint64_t started_of(const struct call_sources *sources, uint32_t kernel, double *stands_for)
+/* `cut`: the share of calls that were, of these and of those. */
+static uint64_t started_of(const struct call_sources *sources, uint32_t kernel, double *stands_for,
+			   double *cut)
 {
 	uint64_t sum = 0;
+	double cut_ones = 0;
 	*stands_for = 0;
 	for (size_t i = 0; i < sources->n_windows; i++)
 		if (!sources->windows[i].is_spoilt) {
 			const uint64_t n = sources->started[i].n[kernel];
 			sum += n;
 			*stands_for += weight_of(&sources->windows[i]) * (double)n;
+			cut_ones += weight_of(&sources->windows[i]) *
+				    (double)sources->started[i].cut[kernel];
 		}
+	*cut = cut_ones > 0 ? cut_ones / (cut_ones + *stands_for) : 0;
+	*stands_for += cut_ones;
 	return sum;
 }
 
@@ -138,19 +183,19 @@ static double of_kernel(const uint64_t *ns, uint32_t kernel)
 }
 
 static struct rf_error *add_row(const struct call_sources *sources, uint32_t kernel,
-				struct weighted *calls, size_t n, const struct ratio *ratio,
+				struct weighted *calls, size_t n, const struct call_ratios *ratios,
 				struct profile *profile)
 {
-	double stands_for;
-	const uint64_t started = started_of(sources, kernel, &stands_for);
-	if (!n || (double)n < LEAST_MATCHED * (double)started ||
+	double stands_for, cut, halfwidth, rest_halfwidth;
+	const uint64_t started = started_of(sources, kernel, &stands_for, &cut);
+	if (!n || (double)n < LEAST_MATCHED * (double)started || cut > MOST_CUT ||
 	    (sources->from_one_place >> kernel & 1 && !call_sums_are_whole(sources)))
 		return NULL;
 	struct rf_error *error = keep_calls(calls, n, sources->kernels[kernel], profile);
 	qsort(calls, n, sizeof(*calls), compare_times);
-	const double mean = ratio->y / ratio->x;
-	const double halfwidth =
-		ratio->n < FEW_WINDOWS ? halfwidth_of(calls, n, mean) : ratio_halfwidth(ratio);
+	const double mean = ratios->all.y / ratios->all.x;
+	find_halfwidths(calls, n, ratios, &halfwidth, &rest_halfwidth);
+	rest_halfwidth += ratios->rest.y > 0 ? off_by_cut(ratios, cut) : 0;
 	const struct profile_kernel_time row = {
 		.kernel = sources->kernels[kernel],
 		.calls = n,
@@ -159,6 +204,8 @@ static struct rf_error *add_row(const struct call_sources *sources, uint32_t ker
 		.stands_for = stands_for,
 		.mean_s = mean,
 		.halfwidth_s = isfinite(halfwidth) ? halfwidth : 0,
+		.ready_s = mean - ratios->rest.y / ratios->rest.x,
+		.rest_halfwidth_s = isfinite(rest_halfwidth) ? rest_halfwidth : 0,
 		.least_s = calls[0].s,
 		.q1_s = quantile(calls, n, 0.25),
 		.median_s = quantile(calls, n, 0.5),
@@ -185,10 +232,10 @@ struct rf_error *call_sums_save(const struct call_sources *sources, struct profi
 		return NULL;
 	}
 	for (uint32_t kernel = 0; !error && kernel < sources->n_kernels; kernel++) {
-		struct ratio ratio = {0};
+		struct call_ratios ratios = {0};
 		size_t n = 0;
-		struct weighted *calls = calls_of(sources, kernel, &ratio, &n);
-		error = calls ? add_row(sources, kernel, calls, n, &ratio, profile)
+		struct weighted *calls = calls_of(sources, kernel, &ratios, &n);
+		error = calls ? add_row(sources, kernel, calls, n, &ratios, profile)
 			      : rf_error_no_memory();
 		free(calls);
 	}

@@ -11,6 +11,7 @@
 #include "tracer/calls/hit_cost.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@
 
 #define LOOK_FOR_BACK_NS 1000000  /* while no address is known that calls return to */
 #define USER_CS_64 0x33           /* __USER_CS of asm/segment.h */
-#define CALL_MOST_WAIT_NS 5000000 /* of hits, while calls of a window are waited for */
+#define CALL_MOST_WAIT_NS 2000000 /* of hits, while calls of a window are waited for */
 
 struct call_watch {
 	struct hit_cost cost;
@@ -234,6 +235,7 @@ static void note_missing(struct call_watch *watch, bool is_whole, struct profile
 		profile_set_fact(profile, "call_times_missing_why", "%s", places->why);
 	}
 	profile_set_fact(profile, "breakpoint_cost_ns", "%.0f", watch->cost.hit_ns);
+	profile_set_fact(profile, "breakpoint_hits", "%" PRIu64, watch->reader.all_hits);
 }
 
 struct rf_error *call_watch_finish(struct call_watch *watch, struct profile *profile)

@@ -35,11 +35,7 @@ struct switch_log {
 
 static int open_cpu(struct cpu_log *cpu, pid_t pid, int number, size_t pages)
 {
-	struct perf_event_attr attr = call_event_attributes(0);
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_DUMMY;
-	attr.bp_type = attr.sample_period = attr.disabled = attr.remove_on_exec = 0;
-	attr.config2 = 0;
+	struct perf_event_attr attr = call_event_records();
 	attr.inherit_thread = 1;
 	attr.context_switch = 1;
 	attr.wakeup_watermark = WAKE_BYTES;

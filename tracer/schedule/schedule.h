@@ -32,6 +32,7 @@ struct schedule_thread {
 	uint64_t start, end; /* ns; end 0: not seen */
 	uint64_t ran_ns, ready_ns, waited_ns;
 	uint64_t voluntary, involuntary; /* switches */
+	uint64_t preempted_ns;           /* behind the involuntary ones, until it ran again */
 	/* of waits without a sample: as in struct schedule_wait */
 	uint64_t unknown_ns, unknown_alone_ns, unknown_others_ns;
 };

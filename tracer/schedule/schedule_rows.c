@@ -28,6 +28,7 @@ static struct rf_error *add_threads(const struct schedule *schedule, uint64_t st
 			.waited_ns = of->waited_ns,
 			.voluntary = of->voluntary,
 			.involuntary = of->involuntary,
+			.preempted_ns = of->preempted_ns,
 		};
 		error = row.thread == PROFILE_NONE
 				? rf_error_no_memory()

@@ -119,6 +119,8 @@ static void leave_state(struct schedule *schedule, struct live *thread)
 		thread->sums.ready_ns += ns;
 	else if (thread->state == WAITING)
 		thread->sums.waited_ns += ns;
+	if (thread->state == READY && thread->is_preempted)
+		thread->sums.preempted_ns += ns;
 	if (thread->state == WAITING)
 		end_wait(schedule, thread, ns);
 	schedule->n_in[thread->state]--;
@@ -157,6 +159,7 @@ void schedule_enter(struct schedule *schedule, struct live *thread, enum state s
 	}
 	if (state == WAITING && thread->wait != UINT32_MAX)
 		schedule->waits[thread->wait].start = schedule->now;
+	thread->is_preempted = thread->state == RUNNING;
 	thread->state = state;
 	thread->since = schedule->now;
 	thread->offered = false;

@@ -31,6 +31,7 @@ struct live {
 	struct schedule_thread sums;
 	enum state state;
 	uint64_t since;
+	bool is_preempted;                   /* it has run before it was ready */
 	bool offered;                        /* schedule_next_wait has told of its wait */
 	uint32_t wait;                       /* of the sample before the switch, or UINT32_MAX */
 	uint64_t idle_at, busy_at, quiet_at; /* the clocks below when it began to wait */

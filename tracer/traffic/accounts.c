@@ -120,6 +120,12 @@ void accounts_instruction(const struct accounts *accounts, uint32_t who, uint32_
 	*offset = accounts->items[who].offset;
 }
 
+uint32_t accounts_thread(const struct accounts *accounts, uint32_t who)
+{
+	assert(who < accounts->n_items);
+	return accounts->items[who].thread;
+}
+
 /* ---- events ---- */
 
 static bool make_cells(struct accounts *accounts, struct account *account)

@@ -39,6 +39,8 @@ bool accounts_add_classes(struct accounts *accounts, uint64_t classes);
 /* The instruction of an account: module of the profile, and offset in it in bytes. */
 void accounts_instruction(const struct accounts *accounts, uint32_t who, uint32_t *module,
 			  uint64_t *offset);
+/* The thread, or its share in a kernel (profile_kernels.h). */
+uint32_t accounts_thread(const struct accounts *accounts, uint32_t who);
 
 /* ---- windows of time (target/windows.h) ---- */
 

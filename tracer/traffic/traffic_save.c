@@ -128,6 +128,14 @@ static void instruction(void *context, uint32_t who, uint32_t *module, uint64_t 
 	accounts_instruction(save->simulation->accounts, who, module, offset);
 }
 
+/* As in struct profile_count. */
+static uint32_t kernel_of(const struct save *save, uint32_t who)
+{
+	const struct kernel_share *share =
+		profile_share(save->profile, accounts_thread(save->simulation->accounts, who));
+	return share ? share->kernel + 1 : 0;
+}
+
 static double factor_of(void *context, uint32_t who, bool written)
 {
 	const struct save *save = context;
@@ -231,10 +239,11 @@ static struct rf_error *save_objects_and_sharing(struct save *save)
 static int by_place(const void *a, const void *b)
 {
 	const struct profile_page_walk *x = a, *y = b;
-	return rf_compare(x->module, y->module) ?: rf_compare(x->offset, y->offset);
+	return rf_compare(x->module, y->module) ?: rf_compare(x->offset, y->offset)
+	       ?: rf_compare(x->kernel, y->kernel);
 }
 
-/* One row for all threads of an instruction. */
+/* One row for all threads of an instruction in a kernel. */
 static void join_walks(struct profile *profile)
 {
 	size_t kept = 0;
@@ -266,6 +275,7 @@ static struct rf_error *save_walks(struct save *save)
 		if (!row.accesses)
 			continue;
 		instruction(save, who, &row.module, &row.offset);
+		row.kernel = kernel_of(save, who);
 		if (!rf_array_push(profile->page_walks, profile->n_page_walks,
 				   profile->cap_page_walks, row))
 			return rf_error_no_memory();
@@ -323,6 +333,7 @@ static struct rf_error *save_other(struct save *save)
 		if (is_empty(&bytes))
 			continue;
 		instruction(save, who, &row.module, &row.offset);
+		row.kernel = kernel_of(save, who);
 		memcpy(row.bytes, bytes.events, sizeof(row.bytes));
 		if (!rf_array_push(profile->other_traffic, profile->n_other_traffic,
 				   profile->cap_other_traffic, row))

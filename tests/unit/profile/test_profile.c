@@ -20,12 +20,17 @@
 #include <unistd.h>
 
 /* What version 12 has more than 11, 11 in the tables of 10, and 10 in those of earlier ones. */
-#define WITHOUT_VERSION_13                                      \
-	"DROP TABLE store_loads; "                              \
-	"ALTER TABLE kernel_times DROP COLUMN cost_spread_s; "  \
-	"ALTER TABLE kernel_times DROP COLUMN unseen_least_s; " \
-	"ALTER TABLE kernel_times DROP COLUMN unseen_s; "       \
-	"ALTER TABLE kernel_times DROP COLUMN one_place; "
+#define WITHOUT_VERSION_13                                        \
+	"DROP TABLE store_loads; "                                \
+	"ALTER TABLE kernel_times DROP COLUMN cost_spread_s; "    \
+	"ALTER TABLE kernel_times DROP COLUMN unseen_least_s; "   \
+	"ALTER TABLE kernel_times DROP COLUMN unseen_s; "         \
+	"ALTER TABLE kernel_times DROP COLUMN one_place; "        \
+	"ALTER TABLE kernel_times DROP COLUMN ready_s; "          \
+	"ALTER TABLE kernel_times DROP COLUMN rest_halfwidth_s; " \
+	"ALTER TABLE thread_times DROP COLUMN preempted_ns; "     \
+	"ALTER TABLE page_walks DROP COLUMN kernel; "             \
+	"ALTER TABLE other_traffic DROP COLUMN kernel; "
 #define WITHOUT_VERSION_12                                                                      \
 	WITHOUT_VERSION_13                                                                      \
 	"DROP TABLE other_traffic; DROP TABLE page_walks; ALTER TABLE kernel_sums DROP COLUMN " \

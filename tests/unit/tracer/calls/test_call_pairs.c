@@ -249,6 +249,77 @@ Test(call_pairs, nothing_is_made_up)
 	}
 }
 
+/* ---- lost processors ---- */
+
+/* A thread's call, in which it loses its processor, and what it was then. */
+struct losing {
+	struct call_pairs pairs;
+	uint64_t now, state, ready;
+	uint64_t n_cut, n_checked;
+};
+
+static void tell_losing(struct losing *losing, enum call_event_kind kind)
+{
+	const struct call_event event = {
+		.time = ++losing->now, .sp = 0x1000, .tid = 1, .kind = (uint8_t)kind};
+	call_pairs_take(&losing->pairs, &event);
+}
+
+/* Whether it has none at the end. */
+static bool lose_processor(struct losing *losing, bool stays_out)
+{
+	for (uint64_t losses = random_number(&losing->state) % 4; losses; losses--) {
+		losing->now += random_number(&losing->state) % 9;
+		tell_losing(losing, CALL_PREEMPTED);
+		const uint64_t out = losing->now;
+		losing->now += random_number(&losing->state) % 99;
+		if (stays_out && losses == 1)
+			return true;
+		tell_losing(losing, CALL_RESUMED);
+		losing->ready += losing->now - out;
+	}
+	return false;
+}
+
+static void call_and_lose(struct losing *losing, bool forgets)
+{
+	const size_t n_calls = losing->pairs.n_calls;
+	tell_losing(losing, CALL_WINDOW);
+	tell_losing(losing, CALL_ENTRY);
+	const uint64_t entered = losing->now;
+	losing->ready = 0;
+	losing->n_cut += lose_processor(losing, forgets);
+	tell_losing(losing, forgets ? CALL_FORGET : CALL_RETURN);
+	cr_assert_eq(losing->pairs.n_calls, n_calls + !forgets);
+	if (!forgets) {
+		cr_assert_eq(losing->pairs.calls[n_calls].ready_ns, losing->ready);
+		cr_assert_eq(losing->pairs.calls[n_calls].ns, losing->now - entered);
+		losing->n_checked += losing->ready > 0;
+	}
+	tell_losing(losing, CALL_CLOSE);
+	tell_losing(losing, CALL_RESUMED); /* of which nothing may stay */
+}
+
+/* Threads lose their processor and get it again at any moment: of each call is told how long it had
+ * none.  One whose thread has none when breakpoints go off is cut, others have no match. */
+Test(call_pairs, ready_times)
+{
+	enum { CALLS = 4000 };
+	struct losing losing = {.state = 21, .now = 1};
+	uint64_t started = 0, cut = 0;
+	tell_losing(&losing, CALL_BORN);
+	for (int i = 0; i < CALLS; i++)
+		call_and_lose(&losing, random_number(&losing.state) % 4 == 0);
+	for (size_t w = 0; w < losing.pairs.n_windows; w++) {
+		started += losing.pairs.started[w].n[0];
+		cut += losing.pairs.started[w].cut[0];
+	}
+	cr_assert(losing.n_checked > 1000 && cut > 100);
+	cr_assert_eq(cut, losing.n_cut);
+	cr_assert_eq(started, CALLS - losing.n_cut);
+	call_pairs_deinit(&losing.pairs);
+}
+
 /* ---- any records ---- */
 
 /* Whether `event` of the log is an entry that opens a call, looked up anew from the log alone. */

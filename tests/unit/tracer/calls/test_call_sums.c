@@ -31,10 +31,10 @@ static void make(struct random_calls *made, uint64_t *state)
 					     .is_spoilt = random_number(state) % 10 == 0};
 		for (size_t left = random_number(state) % 90; left; left--) {
 			const uint32_t kernel = random_number(state) % KERNELS;
-			made->calls[made->n++] =
-				(struct timed_call){.ns = 12000 + random_number(state) % 500000,
-						    .kernel = kernel,
-						    .window = w};
+			const uint64_t ns = 12000 + random_number(state) % 500000,
+				       ready = random_number(state) % 8 ? 0 : ns / 2;
+			made->calls[made->n++] = (struct timed_call){
+				.ns = ns, .ready_ns = ready, .kernel = kernel, .window = w};
 			made->started[w].n[kernel]++;
 		}
 	}
@@ -63,7 +63,7 @@ static const struct profile_kernel_time *row_of(const struct profile *profile, u
 static void check_row(const struct random_calls *made, uint32_t kernel,
 		      const struct profile_kernel_time *row)
 {
-	double weights = 0, sum = 0, least = INFINITY, most = 0, below = 0;
+	double weights = 0, sum = 0, ready = 0, least = INFINITY, most = 0, below = 0;
 	uint64_t n = 0;
 	cr_assert_not_null(row);
 	for (size_t i = 0; i < made->n; i++) {
@@ -76,12 +76,15 @@ static void check_row(const struct random_calls *made, uint32_t kernel,
 		n++;
 		weights += weight;
 		sum += weight * s;
+		ready += weight * fmin((double)call->ready_ns * 1e-9, s);
 		below += s < row->median_s ? weight : 0;
 		least = fmin(least, s);
 		most = fmax(most, s);
 	}
 	cr_assert(row->calls == n && row->started == n && !row->whole);
 	cr_assert_float_eq(row->mean_s, sum / weights, 1e-12);
+	cr_assert_float_eq(row->ready_s, ready / weights, 1e-12);
+	cr_assert(row->rest_halfwidth_s > 0 && row->rest_halfwidth_s < 0.2 * row->mean_s);
 	cr_assert_float_eq(row->stands_for, weights, 1e-6 * weights);
 	cr_assert(row->least_s == least && row->most_s == most && below < 0.5 * weights);
 	cr_assert(row->halfwidth_s > 0 && row->halfwidth_s < 0.2 * row->mean_s);
@@ -122,6 +125,32 @@ Test(call_sums, not_told)
 	cr_assert_eq(profile->n_kernel_times, 0);
 	cr_assert_not_null(profile_get_fact(profile, "call_times_why"));
 	profile_destroy(profile);
+}
+
+/* Calls that were cut stand for as many as others, make the rest's interval wider, and are no
+ * reason to tell nothing until they are many. */
+Test(call_sums, calls_that_were_cut)
+{
+	static struct random_calls made;
+	uint64_t state = 14;
+	double before[2] = {0};
+	make(&made, &state);
+	for (uint64_t cut = 0; cut < 3; cut++) { /* of a window's 20 or so */
+		struct profile *profile = profile_create();
+		for (size_t w = 0; w < WINDOWS; w++)
+			made.started[w].cut[0] = cut == 2 ? 10 : cut;
+		const struct call_sources sources = sources_of(&made);
+		cr_assert_null(call_sums_save(&sources, profile));
+		const struct profile_kernel_time *row = row_of(profile, made.kernels[0]);
+		cr_assert_eq(!row, cut == 2);
+		if (row) {
+			cr_assert_gt(row->rest_halfwidth_s, before[0]);
+			cr_assert_gt(row->stands_for, before[1]);
+			before[0] = row->rest_halfwidth_s;
+			before[1] = row->stands_for;
+		}
+		profile_destroy(profile);
+	}
 }
 
 /* All of the run was looked at where windows have no gaps between them, and none behind the last.

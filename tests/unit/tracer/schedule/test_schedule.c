@@ -54,18 +54,22 @@ static size_t count(const struct truth *truth, int m, uint8_t state)
 
 static void check_thread(const struct schedule_thread *thread, const struct truth *truth, int t)
 {
-	uint64_t ns[WAITS + 1] = {0}, voluntary = 0, involuntary = 0;
+	uint64_t ns[WAITS + 1] = {0}, voluntary = 0, involuntary = 0, preempted = 0;
+	bool has_lost = false;
 	for (int m = 0; m < MOMENTS; m++) {
 		const uint8_t before = m ? truth->state[t][m - 1] : GONE, now = truth->state[t][m];
 		ns[now] += NS;
 		voluntary += before == RUNS && now == WAITS;
 		involuntary += before == RUNS && now == READY;
+		has_lost = now == READY && (before == RUNS || (before == READY && has_lost));
+		preempted += has_lost ? NS : 0;
 	}
 	cr_assert_eq(thread->ran_ns, ns[RUNS]);
 	cr_assert_eq(thread->ready_ns, ns[READY]);
 	cr_assert_eq(thread->waited_ns, ns[WAITS]);
 	cr_assert_eq(thread->voluntary, voluntary);
 	cr_assert_eq(thread->involuntary, involuntary);
+	cr_assert_eq(thread->preempted_ns, preempted);
 }
 
 /* Whether thread u is in a state just before moment m's record of thread t: those of a moment come

@@ -30,6 +30,7 @@
 #include <string.h>
 
 #define MOST_SLOWDOWN 1000 /* no code is so much slower with its accesses traced */
+#define MOST_TLB_PAGES 1048576
 
 /* What was asked for. */
 struct request {
@@ -52,19 +53,24 @@ static const char *slowdown_word(const struct options *given)
 	return given->slowdown && strcmp(given->slowdown, "none") != 0 ? given->slowdown : "";
 }
 
+static bool has_tlb(const struct options *given)
+{
+	return given->tlb || given->tlb_pages;
+}
+
 /* Calls are short: of cold ones all sets are simulated unless fewer are asked for. */
 static unsigned cache_sample(const struct options *given)
 {
-	const bool all = (given->caches != CACHES_AS_IS || given->other_caches || given->tlb) &&
+	const bool all = (given->caches != CACHES_AS_IS || given->other_caches || has_tlb(given)) &&
 			 !given->cache_sample;
 	return all ? 1 : (unsigned)given->cache_sample;
 }
 
 static struct rf_error *caches_objection(const struct options *given)
 {
-	if (given->tlb && (given->traffic == TRAFFIC_PMU || given->traffic == TRAFFIC_NONE))
+	if (has_tlb(given) && (given->traffic == TRAFFIC_PMU || given->traffic == TRAFFIC_NONE))
 		return usage_error("a TLB is simulated from traced accesses", "--tlb");
-	if (given->tlb && (*slowdown_word(given) || given->cache_sample > 1))
+	if (has_tlb(given) && (*slowdown_word(given) || given->cache_sample > 1))
 		return usage_error("a TLB has to see all accesses", "--tlb");
 	if (given->caches == CACHES_AS_IS)
 		return NULL;
@@ -123,12 +129,29 @@ static struct rf_error *take_other_caches(const struct options *given, struct ge
 	return NULL;
 }
 
+/* "NEAR:FAR". */
+static struct rf_error *take_tlb_pages(const struct options *given, uint32_t pages[2])
+{
+	char *end, *last = NULL;
+	if (!given->tlb_pages)
+		return NULL;
+	const long near = strtol(given->tlb_pages, &end, 10);
+	const long far = *end == ':' ? strtol(end + 1, &last, 10) : 0;
+	if (!last || *last || near < 1 || far <= near || far > MOST_TLB_PAGES)
+		return usage_error("two numbers of pages are wanted, such as 64:1536, the second "
+				   "one larger, up to 1048576",
+				   given->tlb_pages);
+	pages[0] = (uint32_t)near;
+	pages[1] = (uint32_t)far;
+	return NULL;
+}
+
 /* --slowdown, as in struct traffic_options. */
 static struct rf_error *take_slowdown(const struct options *given, double *slowdown)
 {
 	char *end;
 	const bool all = given->cache_sample || given->caches != CACHES_AS_IS ||
-			 given->other_caches || given->tlb;
+			 given->other_caches || has_tlb(given);
 	*slowdown = all ? 0 : TRAFFIC_SLOWDOWN;
 	if (!given->slowdown)
 		return NULL;
@@ -194,11 +217,11 @@ static struct rf_error *take_run_options(const struct options *given, const char
 			    .kernels = given->kernel,
 			    .caches_at_calls = (enum caches_at_calls)given->caches,
 			    .cache_sample = cache_sample(given),
-			    .tlb = given->tlb,
+			    .tlb = has_tlb(given),
 			    .cache_prefetch = given->cache_prefetch},
 		.counters = {.work = (enum work_option)given->work,
-			     .traffic = given->tlb ? TRAFFIC_TRACE
-						   : (enum traffic_option)given->traffic,
+			     .traffic = has_tlb(given) ? TRAFFIC_TRACE
+						       : (enum traffic_option)given->traffic,
 			     .once = given->once,
 			     .named = (const char *const *)given->counter},
 		.argv = (char **)words,
@@ -219,6 +242,7 @@ static struct rf_error *take_run_options(const struct options *given, const char
 	if (given->save && given->no_save)
 		return usage_error("goes without --save", "--no-save");
 	struct rf_error *error = take_slowdown(given, &options->traffic.slowdown)
+					 ?: take_tlb_pages(given, options->traffic.tlb_pages)
 					 ?: take_span(given, &options->span)
 					 ?: run_ranks_adjust(given->ranks, options);
 	if (!error && span_is_asked_for(&options->span) && given->run != RUN_KIND_BOTH)

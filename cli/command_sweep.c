@@ -216,7 +216,11 @@ struct rf_error *sweep_command(const struct options *given, const char **words, 
 			    .caches = given->sweep_caches == CACHES_AS_IS
 					      ? NULL
 					      : rf_word_of(caches_at_calls_words,
-							   given->sweep_caches)},
+							   given->sweep_caches),
+			    .tlb_pages = given->sweep_tlb_pages
+						 ?: given->sweep_tlb ? ""
+								     : NULL,
+			    .other_caches = given->sweep_other},
 		.environment = given->sweep_env,
 		.path = given->sweep_save ? given->sweep_save : DEFAULT_FILE,
 		.repeats = given->sweep_repeats ? (size_t)given->sweep_repeats : DEFAULT_REPEATS,

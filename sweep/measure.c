@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MOST_OPTIONS 12
+#define MOST_OPTIONS 16
 
 extern char **environ;
 
@@ -21,6 +21,7 @@ extern char **environ;
 static char **arguments_of(const struct measure_options *options, char *const *command, bool traced,
 			   const char *save, char *texts[MOST_OPTIONS])
 {
+	const bool tlb = traced && options->tlb_pages;
 	const struct {
 		const char *format, *value;
 	} all[] = {{"--quiet%s", ""},
@@ -33,7 +34,11 @@ static char **arguments_of(const struct measure_options *options, char *const *c
 		   {"--cache-sample=%s", options->cache_sample},
 		   {"--slowdown=%s", options->slowdown},
 		   {"--caches=%s", options->caches},
+		   {"--tlb%s", tlb ? "" : NULL},
+		   {"--tlb-pages=%s", tlb && *options->tlb_pages ? options->tlb_pages : NULL},
+		   {"--other-caches=%s", traced ? options->other_caches : NULL},
 		   {"--traffic=%s", traced ? NULL : "none"}};
+	_Static_assert(sizeof(all) / sizeof(*all) <= MOST_OPTIONS, "each has a text");
 	size_t n = 0, n_words = 0;
 	while (command[n_words])
 		n_words++;

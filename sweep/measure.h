@@ -9,6 +9,8 @@ struct measure_options {
 	const char *cache;                   /* of --cache, or NULL */
 	const char *cache_sample, *slowdown; /* the same */
 	const char *caches;                  /* the same */
+	/* Of the traced repeats: of --tlb-pages, "" for --tlb, and of --other-caches; or NULL. */
+	const char *tlb_pages, *other_caches;
 };
 
 /* Runs `rfprof` with these options for a command, whose standard output goes nowhere; `traced`:

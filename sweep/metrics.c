@@ -2,7 +2,9 @@
 #include "sweep/metrics.h"
 
 #include "base/array.h"
+#include "report/ecm/page_walks.h"
 #include "report/rows/grouping.h"
+#include "report/rows/other_moves.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,6 +56,46 @@ static void add_row(struct list *list, const char *kernel, const struct model_fu
 	add_level(list, kernel, row->traffic, "L3", "l3_bytes", "l3_miss_ratio");
 }
 
+/* Of all code that worked for it, which need not be a function that has a name. */
+static void add_walks(struct list *list, const struct profile *profile, uint32_t kernel)
+{
+	double accesses = 0, near = 0, walks = 0;
+	for (size_t i = 0; i < profile->n_page_walks; i++) {
+		const struct profile_page_walk *row = &profile->page_walks[i];
+		if (row->kernel != kernel + 1)
+			continue;
+		accesses += (double)row->accesses;
+		near += (double)row->near_misses;
+		walks += (double)row->walks;
+	}
+	add(list, profile->kernels[kernel].name, "page_accesses", accesses);
+	add(list, profile->kernels[kernel].name, "tlb_near_misses", near);
+	add(list, profile->kernels[kernel].name, "page_walks", walks);
+}
+
+static void add_other(struct list *list, const struct profile *profile, uint32_t kernel)
+{
+	struct other_move sum = {0};
+	for (size_t i = 0; i < profile->n_other_traffic; i++)
+		if (profile->other_traffic[i].kernel == kernel + 1)
+			other_move_add(&sum, &profile->other_traffic[i]);
+	const struct other_flow l2 = other_move_l2(&sum), memory = other_move_memory(&sum);
+	add(list, profile->kernels[kernel].name, "other_l2_bytes", l2.in + l2.out);
+	add(list, profile->kernels[kernel].name, "other_mem_read_bytes", memory.in);
+	add(list, profile->kernels[kernel].name, "other_mem_write_bytes", memory.out);
+}
+
+/* What was simulated beside this machine's caches. */
+static void add_simulated(struct list *list, const struct profile *profile)
+{
+	for (uint32_t k = 0; k < profile->n_kernels; k++) {
+		if (page_walks_known(profile))
+			add_walks(list, profile, k);
+		if (profile_get_fact(profile, "other_geometry"))
+			add_other(list, profile, k);
+	}
+}
+
 static void add_rows(struct list *list, const struct profile *profile, const struct model *model,
 		     const struct model_groups *groups)
 {
@@ -79,6 +121,8 @@ struct rf_error *metrics_of(const struct profile *profile, struct metric **metri
 										  &model);
 	if (!error && profile->n_kernels)
 		add_rows(&list, profile, &model, &groups);
+	if (!error)
+		add_simulated(&list, profile);
 	if (!error && list.memory_short)
 		error = rf_error_no_memory();
 	model_deinit(&model);

@@ -44,6 +44,12 @@ METRIC(l2_bytes, by_call(p, p->metrics.l2_bytes))
 METRIC(l3_bytes, by_call(p, p->metrics.l3_bytes))
 METRIC(mem_bytes, of(p, SWEEP_MOVED))
 METRIC(mem_left, by_call(p, p->metrics.mem_left_bytes))
+METRIC(page_accesses, by_call(p, p->metrics.page_accesses))
+METRIC(tlb_near_misses, by_call(p, p->metrics.tlb_near_misses))
+METRIC(page_walks, by_call(p, p->metrics.page_walks))
+METRIC(other_l2, by_call(p, p->metrics.other_l2_bytes))
+METRIC(other_read, by_call(p, p->metrics.other_mem_read))
+METRIC(other_written, by_call(p, p->metrics.other_mem_written))
 METRIC(l1_misses, p->metrics.l1_miss_ratio)
 METRIC(l2_misses, p->metrics.l2_miss_ratio)
 METRIC(l3_misses, p->metrics.l3_miss_ratio)
@@ -84,6 +90,12 @@ const struct metrics_row metrics_rows[] = {
 	{"flops/ST ins", "flop_per_store_instruction", flop_per_store, false},
 	{"flops/LD bytes", "flop_per_load_byte", flop_per_loaded, false},
 	{"flops/ST bytes", "flop_per_store_byte", flop_per_stored, false},
+	{"Page accesses", "page_accesses", page_accesses, false, true},
+	{"TLB misses", "tlb_near_misses", tlb_near_misses, false, true},
+	{"Page walks", "page_walks", page_walks, false, true},
+	{"Other L2", "other_l2_bytes", other_l2, true, true},
+	{"Other read", "other_mem_read_bytes", other_read, true, true},
+	{"Other written", "other_mem_write_bytes", other_written, true, true},
 };
 const size_t n_metrics_rows = sizeof(metrics_rows) / sizeof(*metrics_rows);
 
@@ -97,6 +109,11 @@ static void put_columns(const struct column *columns, size_t n, double clock_ghz
 {
 	for (size_t i = 0; i < n_metrics_rows; i++) {
 		const struct metrics_row *row = &metrics_rows[i];
+		bool is_known = !row->is_asked_for;
+		for (size_t k = 0; k < n; k++)
+			is_known |= isfinite(row->value(columns[k].point, clock_ghz));
+		if (!is_known)
+			continue;
 		text_table_row(table);
 		text_table_text(table, 0, row->name);
 		for (size_t k = 0; k < n; k++) {
@@ -135,6 +152,10 @@ static struct rf_error *put_definitions(const struct terminal *terminal, FILE *s
 		"write-backs; table 9 has the misses of the level above alone",
 		"Mem left: written, and still in the caches at the end; not in table 9",
 		"L1 MR: of load and store instructions; L2 MR, L3 MR: of lines that were asked for",
+		"Page accesses, TLB misses (of the nearest level), Page walks: of a simulated TLB "
+		"(--tlb); not in table 9",
+		"Other L2, read, written: what would move in another machine's caches "
+		"(--other-caches), at L2 in both directions, from and to memory; not in table 9",
 		"flops/fpins: of instructions that compute; moves, conversions and compares are "
 		"not among them",
 	};

@@ -14,6 +14,7 @@ struct metrics_row {
 	const char *name, *key; /* as in [G]; of JSON */
 	double (*value)(const struct series_point *point, double clock_ghz);
 	bool bytes;
+	bool is_asked_for; /* it is known, and has a row, where an option asks for it */
 };
 extern const struct metrics_row metrics_rows[];
 extern const size_t n_metrics_rows;

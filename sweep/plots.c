@@ -15,6 +15,8 @@ const struct rf_word plot_words[] = {{"roofline", PLOT_ROOFLINE},
 				     {"time", PLOT_TIME},
 				     {"bandwidth", PLOT_BANDWIDTH},
 				     {"distribution", PLOT_DISTRIBUTION},
+				     {"walks", PLOT_WALKS},
+				     {"other-traffic", PLOT_OTHER},
 				     {NULL, 0}};
 
 /* A figure of a point with its spread; all NAN: it is not known. */
@@ -59,6 +61,15 @@ static struct summary moved_of(const struct plot_options *options, const struct 
 	const double left = point->metrics.mem_left_bytes / point->result.calls;
 	return (struct summary){s.least + left, s.q1 + left, s.median + left, s.q3 + left,
 				s.most + left};
+}
+
+/* What moves at memory in another machine's caches. */
+static struct summary other_of(const struct plot_options *options, const struct series_point *point)
+{
+	const struct sweep_metrics *metrics = &point->metrics;
+	const double by = options->traffic_formula ? point->traffic : 1;
+	return exactly((metrics->other_mem_read + metrics->other_mem_written) /
+		       point->result.calls / by);
 }
 
 static double ls_bytes(const struct series_point *point)
@@ -116,6 +127,10 @@ static struct summary y_of(const struct making *m, const struct series_point *po
 		return m->options->per_cycle ? scaled(time, m->machine->clock_ghz * 1e9) : time;
 	case PLOT_BANDWIDTH:
 		return over(ls_bytes(point) * 1e-9 * rate_factor(m), time);
+	case PLOT_WALKS:
+		return exactly(point->metrics.page_walks / point->result.calls);
+	case PLOT_OTHER:
+		return other_of(m->options, point);
 	case PLOT_DISTRIBUTION:
 		return time.least > 0 ? above_least(time) : unknown;
 	default:
@@ -219,6 +234,15 @@ static void name_x_axis(const struct making *m, struct chart_axis *axis)
 		 m->options->work_formula ? "pseudo-flop" : "flop", at + 2);
 }
 
+static void name_traffic_axis(const struct making *m, const char *where, struct chart_axis *axis)
+{
+	const char *formula = m->options->traffic_formula;
+	axis->log = !formula;
+	axis->from_zero = true;
+	snprintf(axis->title, sizeof(axis->title), "bytes at memory%s%s%s%s", where,
+		 formula ? " / (" : "", formula ? formula : "", formula ? ")" : "");
+}
+
 static void name_y_axis(const struct making *m, struct chart_axis *axis)
 {
 	const struct plot_options *options = m->options;
@@ -230,12 +254,13 @@ static void name_y_axis(const struct making *m, struct chart_axis *axis)
 		snprintf(axis->title, sizeof(axis->title), "%s per byte at memory", flop);
 		break;
 	case PLOT_TRAFFIC:
-		axis->log = !options->traffic_formula;
-		axis->from_zero = true;
-		snprintf(axis->title, sizeof(axis->title), "bytes at memory%s%s%s",
-			 options->traffic_formula ? " / (" : "",
-			 options->traffic_formula ? options->traffic_formula : "",
-			 options->traffic_formula ? ")" : "");
+		name_traffic_axis(m, "", axis);
+		break;
+	case PLOT_OTHER:
+		name_traffic_axis(m, " in another machine's caches", axis);
+		break;
+	case PLOT_WALKS:
+		snprintf(axis->title, sizeof(axis->title), "misses of the TLB in a call");
 		break;
 	case PLOT_TIME:
 		snprintf(axis->title, sizeof(axis->title), "%s of a call",
@@ -268,8 +293,9 @@ static void name_chart(const struct making *m, const char *program, struct chart
 	snprintf(chart->title, sizeof(chart->title), "%s", program);
 	const bool traffic =
 		m->kind <= PLOT_WRITE || m->kind == PLOT_INTENSITY || m->kind == PLOT_TRAFFIC;
-	snprintf(chart->subtitle, sizeof(chart->subtitle), "%s%s%s%s%s", spread,
-		 traffic ? "; caches simulated" : "",
+	const bool simulated = m->kind == PLOT_WALKS || m->kind == PLOT_OTHER;
+	snprintf(chart->subtitle, sizeof(chart->subtitle), "%s%s%s%s%s",
+		 simulated ? "of one repeat" : spread, traffic ? "; caches simulated" : "",
 		 traffic && options->left ? ", with what is left there" : "",
 		 options->work_formula ? "; pseudo-flop: " : "",
 		 options->work_formula ? options->work_formula : "");
@@ -296,7 +322,7 @@ struct rf_error *plot_chart(enum plot_kind kind, const struct gathered *gathered
 		error = plot_roofs(kind, gathered, machine, rate_factor(&m), chart);
 	if (!error && kind == PLOT_PERFORMANCE)
 		error = plot_peak(gathered, machine, rate_factor(&m), chart);
-	if (!error && kind == PLOT_TRAFFIC && options->traffic_formula)
+	if (!error && (kind == PLOT_TRAFFIC || kind == PLOT_OTHER) && options->traffic_formula)
 		chart_add_line(chart, CHART_LEVEL, 1);
 	if (!error && options->size_formula && !is_roofline(kind))
 		plot_caches(machine, chart);

@@ -17,6 +17,8 @@ enum plot_kind {
 	PLOT_TIME,         /* [T] fig. 3.5 */
 	PLOT_BANDWIDTH,    /* [G] fig. 4: bytes of loads and stores per second */
 	PLOT_DISTRIBUTION, /* [T] fig. 3.6: what the repeats' times are above the least one */
+	PLOT_WALKS,        /* [T] fig. 6.6: misses of the simulated TLB, by size */
+	PLOT_OTHER,        /* bytes at memory in another machine's caches, as PLOT_TRAFFIC */
 	N_PLOTS
 };
 extern const struct rf_word plot_words[]; /* --plot= */

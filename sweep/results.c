@@ -143,6 +143,12 @@ static void take_metric(void *context, const struct metric *metric)
 		{"l2_miss_ratio", &out->l2_miss_ratio},
 		{"l3_miss_ratio", &out->l3_miss_ratio},
 		{"mem_left_bytes", &out->mem_left_bytes},
+		{"page_accesses", &out->page_accesses},
+		{"tlb_near_misses", &out->tlb_near_misses},
+		{"page_walks", &out->page_walks},
+		{"other_l2_bytes", &out->other_l2_bytes},
+		{"other_mem_read_bytes", &out->other_mem_read},
+		{"other_mem_write_bytes", &out->other_mem_written},
 	};
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (strcmp(metric->name, all[i].name) == 0)
@@ -153,7 +159,8 @@ struct rf_error *sweep_metrics(const struct sweep *sweep, struct store *store, s
 			       const char *kernel, struct sweep_metrics *out)
 {
 	int64_t id;
-	*out = (struct sweep_metrics){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+	*out = (struct sweep_metrics){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN,
+				      NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 	struct rf_error *error = row_of(sweep, store, point, &id);
 	return error || !store || id <= 0 ? error
 					  : store_metrics(store, id, kernel, take_metric, out);

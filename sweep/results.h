@@ -39,6 +39,10 @@ struct sweep_metrics {
 	double fp_instructions, load_instructions, store_instructions, single_flop, l2_bytes,
 		l3_bytes, l1_miss_ratio, l2_miss_ratio, l3_miss_ratio,
 		mem_left_bytes; /* changed, and still in a cache at the end */
+	/* of the simulated TLB; in another machine's caches, of lines into and out of L2 (with what
+	 * its L1 writes through), and those from and to memory */
+	double page_accesses, tlb_near_misses, page_walks, other_l2_bytes, other_mem_read,
+		other_mem_written;
 };
 struct rf_error *sweep_metrics(const struct sweep *sweep, struct store *store, size_t point,
 			       const char *kernel, struct sweep_metrics *out);

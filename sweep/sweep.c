@@ -43,6 +43,8 @@ static struct rf_error *init_point(struct sweep *sweep, size_t i)
 				       measure->cache_sample ? measure->cache_sample : "",
 				       measure->slowdown ? measure->slowdown : "",
 				       measure->caches ? measure->caches : "",
+				       measure->tlb_pages ? measure->tlb_pages : "no TLB",
+				       measure->other_caches ? measure->other_caches : "",
 				       NULL};
 	struct sweep_point *point = &sweep->points[i];
 	point->command = space_command(&sweep->space, i);

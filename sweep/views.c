@@ -25,6 +25,9 @@ enum {
 	READ,
 	WRITTEN,
 	INTENSITY,
+	WALKS,
+	OTHER_READ,
+	OTHER_WRITTEN,
 	N_COLUMNS
 };
 
@@ -52,9 +55,25 @@ static void put_moved(const struct sweep_result *result, struct text_table *tabl
 		text_table_text(table, INTENSITY, REPORT_NUMBER(flop / (read + written)));
 }
 
-static void put_row(const struct sweep *sweep, size_t point, const char *kernel,
-		    const struct sweep_result *result, struct text_table *table)
+/* What is simulated where an option asks for it. */
+static void put_simulated(const struct sweep_metrics *metrics, double calls,
+			  struct text_table *table)
 {
+	if (isfinite(metrics->page_walks))
+		text_table_text(table, WALKS, REPORT_NUMBER(metrics->page_walks / calls));
+	table->hidden[WALKS] &= !isfinite(metrics->page_walks);
+	table->hidden[OTHER_READ] &= !isfinite(metrics->other_mem_read);
+	table->hidden[OTHER_WRITTEN] &= !isfinite(metrics->other_mem_written);
+	if (!isfinite(metrics->other_mem_read))
+		return;
+	text_table_text(table, OTHER_READ, REPORT_BYTES(metrics->other_mem_read / calls));
+	text_table_text(table, OTHER_WRITTEN, REPORT_BYTES(metrics->other_mem_written / calls));
+}
+
+static void put_row(const struct sweep *sweep, size_t point, const char *kernel,
+		    const struct series_point *of, struct text_table *table)
+{
+	const struct sweep_result *result = &of->result;
 	const struct summary *time = &result->of[SWEEP_TIME].per_call;
 	const double flop = result->of[SWEEP_FLOP].per_call.median;
 	text_table_row(table);
@@ -74,27 +93,38 @@ static void put_row(const struct sweep *sweep, size_t point, const char *kernel,
 	if (result->of[SWEEP_FLOP].n)
 		text_table_text(table, FLOP, REPORT_NUMBER(flop));
 	put_moved(result, table);
+	put_simulated(&of->metrics, result->calls, table);
 }
 
 struct rf_error *sweep_table(const struct sweep *sweep, struct store *store, FILE *stream)
 {
 	static const struct text_column columns[N_COLUMNS] = {
-		[POINT] = {"point", false},       [KERNEL] = {"kernel", false, 4},
-		[REPEATS] = {"repeats", true, 2}, [CALLS] = {"calls", true, 1},
-		[TIME] = {"a call", true},        [SPREAD] = {"quartiles", true, 3},
-		[SPEED] = {"Gflop/s", true},      [FLOP] = {"flop/call", true},
-		[READ] = {"read/call", true},     [WRITTEN] = {"written", true, 5},
-		[INTENSITY] = {"flop/B", true}};
+		[POINT] = {"point", false},
+		[KERNEL] = {"kernel", false, 4},
+		[REPEATS] = {"repeats", true, 2},
+		[CALLS] = {"calls", true, 1},
+		[TIME] = {"a call", true},
+		[SPREAD] = {"quartiles", true, 3},
+		[SPEED] = {"Gflop/s", true},
+		[FLOP] = {"flop/call", true},
+		[READ] = {"read/call", true},
+		[WRITTEN] = {"written", true, 5},
+		[INTENSITY] = {"flop/B", true},
+		[WALKS] = {"TLB misses", true},
+		[OTHER_READ] = {"other: read/call", true},
+		[OTHER_WRITTEN] = {"other: written", true}};
 	const struct report_options plain = {0};
 	const struct terminal terminal = terminal_of(stream, &plain);
 	struct text_table table = TEXT_TABLE(&terminal, columns, POINT, 16);
 	struct rf_error *error = NULL;
+	table.hidden[WALKS] = table.hidden[OTHER_READ] = table.hidden[OTHER_WRITTEN] = true;
 	for (size_t i = 0; i < sweep->space.n_points; i++)
 		for (char **kernel = sweep->kernels; !error && *kernel; kernel++) {
-			struct sweep_result result;
-			error = sweep_result(sweep, store, i, *kernel, &result);
+			struct series_point point = {0};
+			error = sweep_result(sweep, store, i, *kernel, &point.result)
+					?: sweep_metrics(sweep, store, i, *kernel, &point.metrics);
 			if (!error)
-				put_row(sweep, i, *kernel, &result, &table);
+				put_row(sweep, i, *kernel, &point, &table);
 		}
 	struct rf_error *end = text_table_end(&table, stream);
 	if (error)

@@ -362,3 +362,70 @@ def test_many_series_differ(t):
     picture = show(t, "--plot=time", "--svg=-")
     marks = re.findall(r'<(?:circle|path transform="[^"]*") (?:d="(?P<shape>[^"]*)"|cx[^>]*?) fill="(?P<fill>[^"]*)"[^>]* class="point"', picture)
     assert len(marks) == 20 == len(set(marks))
+
+
+PAGES = """
+#include <stdlib.h>
+__attribute__((noinline, noipa)) void write_pages(volatile char *memory, long pages) { for (long i = 0; i < pages; i++) memory[4096 * i] = 1; }
+__attribute__((noinline, noipa)) void read_pages(volatile char *memory, long pages, int times)
+{ for (int t = 0; t < times; t++) for (long i = 0; i < pages; i++) (void)memory[4096 * i]; }
+int main(int argc, char **argv)
+{
+    long pages = atol(argv[1]);
+    char *memory = aligned_alloc(4096, pages * 4096);
+    write_pages(memory, pages);
+    for (int call = 0; call < 2; call++) read_pages(memory, pages, 5);
+    return 0;
+}
+"""
+
+
+def pages_program(t):
+    path = os.path.join(t.directory, "pages.c")
+    with open(path, "w") as file:
+        file.write(PAGES)
+    return t.program(path, ("-O1",))
+
+
+def test_tlb_and_other_caches(t):
+    """Walks of a TLB of 16 and 128 pages, and what moves in another machine's caches, by kernel: rounds over pages know both."""
+    command = ("sweep", "--kernel=write_pages,read_pages", "--repeats=2", "-q", "--tlb-pages=16:128", "--json=points.json", "--svg=walks.svg",
+               "--plot=walks", "--output=table.txt",
+               "--other-caches=line=256,L1=4K:4,L2=16K:4", "n=100,200", "--", pages_program(t), "{n}")
+    result = t.rfprof(*command, cwd=t.directory)
+    assert result.status == 0, result
+    with open(os.path.join(t.directory, "points.json")) as file:
+        points = json.load(file)["points"]
+    for point in points:
+        n, metrics = int(point["parameters"]["n"]), point["metrics"]
+        times = 5 if point["kernel"] == "read_pages" else 1
+        stray = 4  # pages and lines of the stack, at each call
+        walks = n * times if n > 128 or times == 1 else 0
+        assert n * times <= metrics["page_accesses"] <= (n + stray) * times, point
+        assert n * times <= metrics["tlb_near_misses"] <= (n + stray) * times, point
+        assert walks <= metrics["page_walks"] <= walks + stray * times, point
+        assert n * times * 256 <= metrics["other_mem_read_bytes"] <= (n + stray) * times * 256, point
+        assert metrics["other_l2_bytes"] >= metrics["other_mem_read_bytes"], point
+    with open(os.path.join(t.directory, "table.txt")) as file:
+        table = file.read()
+    assert "TLB" in table and "other:" in table, table
+    with open(os.path.join(t.directory, "walks.svg")) as file:
+        assert "misses of the TLB in a call" in file.read()
+
+
+def test_simulated_only_where_asked_for(t):
+    """Without the options nothing is known of them, and results of one are none of another."""
+    program = pages_program(t)
+    command = ("--kernel=read_pages", "--repeats=1", "-q", "--save=kept.rfp", "--json=-")
+    words = ("n=100", "--", program, "{n}")
+
+    def metrics(*options):
+        result = t.rfprof("sweep", *command, *options, *words, cwd=t.directory)
+        assert result.status == 0, result
+        return json.loads(result.stdout)["points"][0]["metrics"]
+    plain, small, large = metrics(), metrics("--tlb-pages=16:64"), metrics("--tlb-pages=16:256")
+    assert plain["page_walks"] is None and plain["other_mem_read_bytes"] is None
+    assert small["page_walks"] >= 500 and large["page_walks"] <= 4, (small, large)
+    for wrong in ("16", "0:4", "64:16", "16:x", "16:128k"):
+        result = t.rfprof("--tlb-pages=" + wrong, "true")
+        assert result.status == 2 and b"pages" in result.stderr, result

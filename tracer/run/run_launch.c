@@ -455,7 +455,7 @@ static struct traffic_options choose_traffic(const struct run *run)
 	traffic.n_caches = run->machine.n_caches;
 	traffic.kept = run->kept;
 	traffic.native_s = native_s(run);
-	if (traffic.tlb) {
+	if (traffic.tlb && !traffic.tlb_pages[0]) {
 		const struct page_costs *pages = &run->machine.pages;
 		traffic.tlb_pages[0] = pages->last_pages ? pages->first_pages : USUAL_NEAR_PAGES;
 		traffic.tlb_pages[1] = pages->last_pages ? pages->last_pages : USUAL_FAR_PAGES;

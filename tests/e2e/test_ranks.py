@@ -209,6 +209,26 @@ def test_a_merged_profile_is_saved_and_shown_again(t):
     t.check_figures(saved)
 
 
+def test_other_caches_of_ranks_add_up(t):
+    """What ranks would move in another machine's caches is the sum of theirs, function by function."""
+    for rank in (0, 1, 2):
+        assert rank_profile(t, rank, 3, "-q", "--keep-roofs", "--other-caches=a64fx", t.target("daxpy")).status == 0
+    paths = sorted(name for name in os.listdir(t.work) if name.endswith(".rfp"))
+    assert len(paths) == 3
+    merged = report(t, t.work)["other_caches"]
+    ranks = [report(t, os.path.join(t.work, path))["other_caches"] for path in paths]
+    columns = [name for name in merged if name.endswith("_bytes") and name != "line_bytes"]
+    assert (merged["geometry"], merged["line_bytes"]) == (ranks[0]["geometry"], 256) and len(columns) > 10
+    assert merged["mem_read_bytes"] > 0
+    for name in columns:
+        assert merged[name] == sum(one[name] for one in ranks), name
+    names = {row["name"] for one in ranks for row in one["functions"] if row["name"] and "+0x" not in row["name"]}
+    for function in names:
+        for name in columns:
+            of = [sum(row[name] for row in one["functions"] if row["name"] == function) for one in (merged, *ranks)]
+            assert of[0] == sum(of[1:]), (function, name, of)
+
+
 def test_the_page_has_a_heat_map(t):
     """A cell for each function with time and each rank, in the order of ranks; also where ranks share columns."""
     for n in (3, 300):

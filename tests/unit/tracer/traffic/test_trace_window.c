@@ -354,6 +354,68 @@ Test(trace_window, moves_the_same_lines_of_any_geometry, .timeout = 120)
 	}
 }
 
+/* ---- how many chunks may wait ---- */
+
+/* Takes nothing until the gate's thread waits; then all there is, and another depth is in force. */
+struct lazy {
+	struct trace_ring ring;
+	uint64_t state;
+	unsigned stops, wrong;
+	volatile bool stop;
+};
+
+static uint32_t word_of(size_t at)
+{
+	return __atomic_load_n((const uint32_t *)(slot + at), __ATOMIC_ACQUIRE);
+}
+
+static void *take_lazily(void *argument)
+{
+	struct lazy *lazy = argument;
+	uint64_t stamp;
+	size_t n;
+	while (!lazy->stop) {
+		usleep(50); /* where the thread has gone on all the same, it has done so by then */
+		const uint32_t full = word_of(G_TRACE_FILLED) - word_of(G_TRACE_DRAINED);
+		/* with fewer it looks once more before it waits; else this never ends */
+		if (!word_of(G_TRACE_WAITS) || full < lazy->ring.depth)
+			continue;
+		lazy->stops++;
+		lazy->wrong += full > lazy->ring.depth;
+		trace_ring_set_depth(&lazy->ring,
+				     1 + (uint32_t)(random_number(&lazy->state) % TRACE_CHUNKS));
+		while (trace_ring_pending(&lazy->ring, &stamp)) {
+			(void)trace_ring_chunk(&lazy->ring, &n);
+			trace_ring_release(&lazy->ring);
+		}
+	}
+	return NULL;
+}
+
+/* The gate waits where as many chunks are full as the tracer allows at that time, and not before.
+ */
+Test(trace_window, as_many_chunks_wait_as_may, .timeout = 120)
+{
+	enum { CHUNKS = 3000 };
+	static const struct line_sample none = {0, 0};
+	const uint64_t records = (uint64_t)CHUNKS * TRACE_CHUNK / sizeof(struct trace_record);
+	if (!__builtin_cpu_supports("bmi2"))
+		cr_skip_test("no BMI2 instructions");
+	const char *gate = place_gate();
+	struct lazy lazy = {.state = 5};
+	pthread_t thread;
+	choose_groups(1);
+	trace_ring_init(&lazy.ring, slot, (uint64_t)slot, ~0ull, &none, 0, 0);
+	trace_ring_set_depth(&lazy.ring, 4);
+	cr_assert_eq(pthread_create(&thread, NULL, take_lazily, &lazy), 0);
+	for (uint64_t i = 0; i < records; i++)
+		record(gate, (0x10000 + i) * CACHE_LINE, ONE_LOAD | groups[ONE_LOAD].word, 0);
+	lazy.stop = true;
+	pthread_join(thread, NULL);
+	cr_expect_gt(lazy.stops, CHUNKS / TRACE_CHUNKS, "%u", lazy.stops);
+	cr_expect_eq(lazy.wrong, 0, "%u of %u", lazy.wrong, lazy.stops);
+}
+
 Test(trace_window, is_as_wide_as_is_exact)
 {
 	struct geometry geometry;

@@ -12,15 +12,20 @@ def nice_step(most):
     return next(step * power for step in (1, 2, 5, 10) if most / (step * power) <= 6)
 
 
-def curves(path, title, across, up, series, marks=(), dots=()):
-    """`series`: points of each name, joined by a line unless it is among `dots`; `marks`: names at places across."""
+def curves(path, title, across, up, series, marks=(), dots=(), log=False):
+    """`series`: points of each name, joined by a line unless it is among `dots`; `marks`: names at places across.
+    `log`: the axis up, too; what is 0 stands at its foot."""
     points = [point for values in series.values() for point in values]
     low, high = (math.log2(f(x for x, _ in points)) for f in (min, max))
-    top = max(y for _, y in points) * 1.05
+    top = max(y for _, y in points) * (2 if log else 1.05)
+    foot = min(y for _, y in points if y) / 2 if log else 0
+
+    def height(y):
+        return math.log(max(y, foot) / foot) / math.log(top / foot) if log else y / top
 
     def place(x, y):
         return (LEFT + (math.log2(x) - low) / (high - low or 1) * (WIDTH - LEFT - RIGHT),
-                HEIGHT - BOTTOM - y / top * (HEIGHT - TOP - BOTTOM))
+                HEIGHT - BOTTOM - height(y) * (HEIGHT - TOP - BOTTOM))
 
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="12">',
            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
@@ -32,11 +37,13 @@ def curves(path, title, across, up, series, marks=(), dots=()):
     def label(x, y, text, anchor):
         out.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="#555555">{text}</text>')
 
-    for power in range(math.ceil(low), math.floor(high) + 1, 2):
+    for power in range(math.ceil(low), math.floor(high) + 1, 1 if log else 2):
         label(place(2 ** power, 0)[0], HEIGHT - BOTTOM + 16, 2 ** power, "middle")
     step = nice_step(top)
-    for k in range(int(top / step) + 1):
-        label(LEFT - 6, place(2 ** low, k * step)[1] + 4, f"{k * step:g}", "end")
+    ticks = [10 ** k for k in range(math.ceil(math.log10(foot)), math.floor(math.log10(top)) + 1)] if log else \
+        [k * step for k in range(int(top / step) + 1)]
+    for tick in ticks:
+        label(LEFT - 6, place(2 ** low, tick)[1] + 4, f"{tick:g}" if tick < 10 ** 5 else f"{tick:.0e}".replace("e+0", "e"), "end")
     for name, x in marks:
         if low < math.log2(x) < high:
             at = place(x, 0)[0]

@@ -30,6 +30,49 @@ def ratios(points, name):
     return second / first if first else float("nan")
 
 
+# Lines as cache/machines.def has them, bytes.
+MACHINES = {"a64fx": 256, "power9": 128, "thunderx2": 64}
+
+
+def other_figures(point):
+    """Bytes at L2 and at memory, of a call."""
+    return point.metric("other_l2_bytes"), point.metric("other_mem_read_bytes") + point.metric("other_mem_write_bytes")
+
+
+def other_machines(lab):
+    lab.say("## Figures 20 and 32, of other machines: A64FX, POWER9 and ThunderX2",
+            "What the same code would move there (`--other-caches`): lines of 256, 128 and 64 bytes, the first L1 larger than the others, that of POWER9 writes through. "
+            "Loads and stores are those of this machine's code, built without vectors.")
+    stream, product = lab.program("memory", "memory_plain", PLAIN_CODE), lab.program("matrix", "matrix_plain", PLAIN_CODE)
+    sizes, n = [1 << 10, 1 << 13, 1 << 16], 96 if lab.fast else 320
+    triads, products = {}, {}
+    for name in MACHINES:
+        options = (f"--other-caches={name}",)
+        triads[name] = lab.sweep(f"triad-{name}", {"n": sizes}, [stream, "triad", "{n}", "-4", "20"], *options, repeats=1)
+        products[name] = lab.sweep(f"products-{name}", {"k": ["triple", "blocked"], "n": [n]}, [product, "{k}", "{n}"], *options, repeats=1)
+    rows = [[f"triad, {24 * size >> 10} KiB", *(f"{value / 20 / size:.2f}" for name in MACHINES for value in other_figures(triads[name][i]))]
+            for i, size in enumerate(sizes)]
+    rows += [[f"{kernel}, n = {n}", *(f"{value / n ** 3:.3f}" for name in MACHINES for value in other_figures(by(products[name], k=kernel)[0]))]
+             for kernel in ("triple", "blocked")]
+    lab.table(["bytes of an element and pass; of products, of a multiplication", *(f"{name}: {level}" for name in MACHINES for level in ("L2", "memory"))], rows)
+    at_l2 = {name: [other_figures(point)[0] / 20 / point.n for point in triads[name]] for name in MACHINES}
+    lab.finding("what the triad moves at L2 is near 0 while its data fit into an L1 that writes back, and 32 bytes an element beyond it.",
+                all(at_l2[name][0] < 2 and abs(at_l2[name][-1] / 32 - 1) < 0.02 for name in ("a64fx", "thunderx2")),
+                ", ".join(f"{name}: {values[0]:.2f} at 24 KiB, {values[-1]:.2f} at 1.5 MiB" for name, values in at_l2.items()) + " bytes.")
+    lab.finding("an L1 that writes through passes 8 bytes an element on to L2 wherever the data are, and brings no lines in for stores.",
+                abs(at_l2["power9"][0] / 8 - 1) < 0.15 and abs(at_l2["power9"][-1] / 24 - 1) < 0.02,
+                f"POWER9: {at_l2['power9'][0]:.2f} bytes at 24 KiB, {at_l2['power9'][-1]:.2f} at 1.5 MiB, where 16 are loaded.")
+    if not lab.fast:
+        triple = {name: other_figures(by(products[name], k="triple")[0])[0] / n ** 3 for name in MACHINES}
+        lab.finding("the triple loop moves a whole line for each multiplication, so that the longest lines move most: a column of B, in steps of 2,560 bytes, "
+                    "meets so few of L1's sets that none of its lines stays.",
+                    all(abs(value / MACHINES[name] - 1) < 0.05 for name, value in triple.items()),
+                    ", ".join(f"{name}: {value:.1f} bytes of lines of {MACHINES[name]}" for name, value in triple.items()) + ".")
+        less = {name: triple[name] / (other_figures(by(products[name], k="blocked")[0])[0] / n ** 3) for name in MACHINES}
+        lab.finding("blocks lessen what moves at L2 most on A64FX, with the longest lines (figure 32).", max(less, key=less.get) == "a64fx",
+                    ", ".join(f"{name}: {value:.0f} times" for name, value in less.items()) + ".")
+
+
 def bandwidth(lab):
     lab.say("## Figures 2 to 6, 15 and 16: bandwidth of STREAM's triad by the size of its data",
             "As many passes as make the same work (algorithm 1); bytes are those of loads and stores; this machine.")
@@ -321,6 +364,7 @@ def experiments(lab):
     crunch(lab)
     matrices(lab)
     blocks(lab)
+    other_machines(lab)
     conflicts(lab)
     n_body(lab)
     lab.say("## Chapter 6: kernels of mini-apps",
@@ -330,7 +374,8 @@ def experiments(lab):
     pennant(lab)
     vpic(lab)
     lab.say("## Not reproduced",
-            "- All of A64FX, and of 48 cores: each figure of A64FX has a counterpart of Cascade Lake, which is shown here.\n"
+            "- Times and hardware counters of A64FX, and all of 48 cores: each figure of A64FX has a counterpart of Cascade Lake, which is shown here. What "
+            "code for its vectors would load and store is not known either; what would move between its caches is in the table above.\n"
             "- Two threads of a core beside each other (table 4, 96 threads): there are no such here.\n"
             "- Tables 5 to 7 and 10 to 13: hardware counters, of which there are none on this machine; rfprof counts by itself.\n"
             "- Pagosa (chapter 7): not public.")

@@ -177,9 +177,9 @@ class Lab:
                         f"--svg={path}", *options)
         self.say(f"![{caption or name}]({self.paper}/{name}.svg)")
 
-    def curves(self, name, title, across, up, series, marks=(), dots=(), caption=""):
+    def curves(self, name, title, across, up, series, marks=(), dots=(), caption="", log=False):
         """A plot of what sweeps have no plot for."""
-        curves(self.picture(name), title, across, up, series, marks, dots)
+        curves(self.picture(name), title, across, up, series, marks, dots, log)
         self.say(f"![{caption or name}]({self.paper}/{name}.svg)")
 
     def table(self, titles, rows):

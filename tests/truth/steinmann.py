@@ -230,6 +230,51 @@ def products(lab):
                     f"{last['scalar'].metric('flop_per_fp_instruction'):.1f}: vectors are wider than in 2006.")
 
 
+TLB_PAGES, PAGE, BLOCK = 128, 4096, 50
+
+
+def walks_of_triple(n):
+    """[T] 6.1.3: each page of the three matrices once; or, where B has more than the TLB, a page of it for each of its rows that
+    an element of the result needs, or as many as it has."""
+    pages = 8 * n * n / PAGE
+    return 3 * pages if pages <= TLB_PAGES else n * n * min(n, pages)
+
+
+def walks_of_blocks(n):
+    """The same, of blocks whose rows have pages of their own (n > 512)."""
+    return 3 * n ** 3 / BLOCK ** 2
+
+
+def figure_6_6(lab):
+    lab.say("## Figure 6.6: misses of the TLB",
+            f"Counted by a simulated TLB of {TLB_PAGES} pages of 4 KiB (`--tlb-pages=16:{TLB_PAGES}`), which keeps what was used last; models are those of [T] 6.1.3. "
+            "The program has written the matrices before: where all three of them fit into the TLB (n < 148) nothing is missed, somewhat beyond "
+            "that less than all, and [T]'s model is that of an empty one.")
+    values = [100, 250, 300] if lab.fast else [50, 100, 150, 200, 250, 300, 400, 550]
+    points = lab.sweep("tlb", {"n": values, "k": ["triple", "six"]}, [lab.program("matrix"), "{k}", "{n}"],
+                       f"--tlb-pages=16:{TLB_PAGES}", repeats=1)
+    triple, six = (by(points, k=kernel) for kernel in ("triple", "six"))
+    walks = {name: [(point.n, point.metric("page_walks")) for point in of] for name, of in (("triple", triple), ("blocks", six))}
+    lab.curves("figure-6.6", "Misses of the TLB", "n", "misses in a call",
+               {"triple loop": walks["triple"], "model": [(n, walks_of_triple(n)) for n, _ in walks["triple"]],
+                "six loops": walks["blocks"], "model, blocks": [(n, walks_of_blocks(n)) for n, _ in walks["blocks"] if n > 512]},
+               dots=("model, blocks",), caption="Figure 6.6", log=True)
+    lab.table(["n", "triple loop", "model", "six loops", "model"],
+              [[int(n), f"{a:.0f}", f"{walks_of_triple(n):.0f}", f"{b:.0f}", f"{walks_of_blocks(n):.0f}" if n > 512 else "–"]
+               for (n, a), (_, b) in zip(walks["triple"], walks["blocks"])])
+    parts = {"while B fits into the TLB (n = 256), and all three are half as large again": [n for n in values if 181 <= n <= 256],
+             "beyond n = 256": [n for n in values if n > 256]}
+    for part, sizes in parts.items():
+        ratios = [over(dict(walks["triple"])[n], walks_of_triple(n)) for n in sizes]
+        lab.finding(f"the triple loop's misses are those of the model {part}.", all(abs(ratio - 1) < 0.1 for ratio in ratios),
+                    ", ".join(f"n = {n}: {ratio:.3f} of it" for n, ratio in zip(sizes, ratios)) + ".")
+    if not lab.fast:
+        n, missed = walks["blocks"][-1]
+        lab.finding("blocking makes misses for large n some hundred times fewer, 3 n^3 / N_b^2.",
+                    missed < walks["triple"][-1][1] / 100 and abs(missed / walks_of_blocks(n) - 1) < 0.25,
+                    f"n = {int(n)}: {walks['triple'][-1][1] / missed:.0f} times fewer, {missed / walks_of_blocks(n):.2f} of the model.")
+
+
 def figure_6_9(lab):
     lab.say("## Figure 6.9: dgemm, cold and with data loaded")
     program = lab.program("libraries", libraries=BLAS)
@@ -294,6 +339,7 @@ def experiments(lab):
     chapter_5(lab, timed)
     blas(lab)
     products(lab)
+    figure_6_6(lab)
     figure_6_9(lab)
     wht(lab)
     lab.say("## Not reproduced",
@@ -302,5 +348,4 @@ def experiments(lab):
             "- Figures 3.10 and 3.11, 4.14 to 4.17 and 4.23 (least of ten measurements): counts are the same in each run, so that there is none to choose.\n"
             "- Figures 4.10 to 4.12 and 4.18 to 4.22 (times of two kernels beside each other): others use both hardware threads.\n"
             "- The libraries' parallel versions in chapter 6: see ofenbeck.md, figure 2 (b).\n"
-            "- Figure 6.6: misses of the TLB are not simulated.\n"
             "- Appendix C: a second machine of then.")

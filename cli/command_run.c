@@ -30,7 +30,6 @@
 #include <string.h>
 
 #define MOST_SLOWDOWN 1000 /* no code is so much slower with its accesses traced */
-#define MOST_TLB_PAGES 1048576
 
 /* What was asked for. */
 struct request {
@@ -126,23 +125,6 @@ static struct rf_error *take_other_caches(const struct options *given, struct ge
 	options->traffic.other = geometry;
 	if (given->traffic == TRAFFIC_AUTO)
 		options->counters.traffic = TRAFFIC_TRACE;
-	return NULL;
-}
-
-/* "NEAR:FAR". */
-static struct rf_error *take_tlb_pages(const struct options *given, uint32_t pages[2])
-{
-	char *end, *last = NULL;
-	if (!given->tlb_pages)
-		return NULL;
-	const long near = strtol(given->tlb_pages, &end, 10);
-	const long far = *end == ':' ? strtol(end + 1, &last, 10) : 0;
-	if (!last || *last || near < 1 || far <= near || far > MOST_TLB_PAGES)
-		return usage_error("two numbers of pages are wanted, such as 64:1536, the second "
-				   "one larger, up to 1048576",
-				   given->tlb_pages);
-	pages[0] = (uint32_t)near;
-	pages[1] = (uint32_t)far;
 	return NULL;
 }
 
@@ -242,7 +224,6 @@ static struct rf_error *take_run_options(const struct options *given, const char
 	if (given->save && given->no_save)
 		return usage_error("goes without --save", "--no-save");
 	struct rf_error *error = take_slowdown(given, &options->traffic.slowdown)
-					 ?: take_tlb_pages(given, options->traffic.tlb_pages)
 					 ?: take_span(given, &options->span)
 					 ?: run_ranks_adjust(given->ranks, options);
 	if (!error && span_is_asked_for(&options->span) && given->run != RUN_KIND_BOTH)
@@ -590,6 +571,11 @@ static struct rf_error *run_as_asked(struct request *request, const char **words
 		error = take_run_options(given, words, &request->rank, &request->run);
 	if (!error)
 		error = take_other_caches(given, &request->other_caches, &request->run);
+	if (!error && given->tlb_pages &&
+	    !tlb_pages_parse(given->tlb_pages, request->run.traffic.tlb_pages))
+		error = usage_error("two numbers of pages are wanted, such as 64:1536, the second "
+				    "one larger, up to 1048576",
+				    given->tlb_pages);
 	if (error)
 		return error;
 	if (given->version) {

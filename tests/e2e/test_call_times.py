@@ -59,7 +59,8 @@ def test_all_calls(t, how, calls, turns, more, n):
     times = row["call_times"]
     assert (row["calls"], row["time_source"], times["calls"], times["all"]) == (n, "calls", n, True), row
     assert is_ordered(times), times
-    assert abs(row["time_s"] - times["mean_s"] * n) < 1e-6 * row["time_s"] + 1e-6
+    # less what is to be expected of losses of the processor at breakpoints
+    assert -1e-6 * row["time_s"] - 1e-6 < times["mean_s"] * n - row["time_s"] <= row["time_halfwidth_s"], row
     if how != "fork":  # what the program measures has the breakpoints in it, and its own calls of the clock
         (measured, total, _), = own
         assert measured == n and row["time_s"] <= total * 1.0001, f"{row}, own {own}"

@@ -57,3 +57,7 @@ struct traffic_options {
 	bool cache_prefetch;     /* a miss brings the next line, too */
 	struct kept_store *kept; /* of earlier runs, or NULL: nothing is kept */
 };
+
+/* Pages of a near TLB and of a farther, larger one, from NEAR:FAR; 1,048,576 at the most.  False:
+ * it is none, and nothing is set. */
+bool tlb_pages_parse(const char *text, uint32_t pages[2]);

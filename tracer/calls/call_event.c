@@ -2,10 +2,10 @@
 #include "tracer/calls/call_event.h"
 
 #include "tracer/perf/breakpoint.h"
+#include "tracer/perf/event_records.h"
 #include "tracer/perf/perf_ring.h"
 
 #include <asm/perf_regs.h>
-#include <time.h>
 
 struct perf_event_attr call_event_attributes(uint64_t address)
 {
@@ -16,9 +16,7 @@ struct perf_event_attr call_event_attributes(uint64_t address)
 	attr.disabled = 1;
 	attr.inherit = 1;
 	attr.remove_on_exec = 1;
-	attr.sample_id_all = 1;
-	attr.use_clockid = 1;
-	attr.clockid = CLOCK_MONOTONIC;
+	event_records_have_times(&attr);
 	attr.watermark = 1;
 	attr.wakeup_watermark = UINT32_MAX;
 	return attr;

@@ -2,10 +2,10 @@
 #include "tracer/calls/mapping_watch.h"
 
 #include "base/array.h"
+#include "tracer/perf/event_records.h"
 #include "tracer/perf/perf_ring.h"
 
 #include <errno.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { RING_PAGES = 1 }; /* some thirty mappings */
@@ -30,11 +30,9 @@ struct mapping_watch {
 	uint64_t forgot_ns;
 };
 
-/* With build ids, as the sampler's event: the kernel tells of one mapping to all events with the
- * same header, and marks it as one with a build id also for those that have not asked for it. */
 static int open_event(pid_t pid, int cpu)
 {
-	const struct perf_event_attr attr = {
+	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(struct perf_event_attr),
 		.config = PERF_COUNT_SW_DUMMY,
@@ -43,17 +41,11 @@ static int open_event(pid_t pid, int cpu)
 		.inherit_thread = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
-		.mmap = 1,
-		.mmap2 = 1,
-		.build_id = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
 		.wakeup_watermark = 1,
 	};
+	event_records_have_times(&attr);
+	event_records_tell_mappings(&attr);
 	return perf_source_kernel.open(NULL, &attr, pid, cpu, -1);
 }
 

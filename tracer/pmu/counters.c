@@ -4,11 +4,11 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "tracer/perf/event_records.h"
 #include "tracer/perf/refusal.h"
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 enum { MAX_RING_PAGES = 32, MIN_RING_PAGES = 2 };
 
@@ -29,10 +29,8 @@ static struct perf_event_attr attributes(const struct counters *counters,
 	if (!counters->sampled)
 		return attr;
 	/* one ring has one clock, so those that are not sampled have it too */
-	attr.use_clockid = 1;
-	attr.clockid = CLOCK_MONOTONIC;
+	event_records_have_times(&attr);
 	attr.sample_type = PERF_RING_COUNTER_TYPE;
-	attr.sample_id_all = 1;
 	attr.sample_period = event->period;
 	return attr;
 }

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "tracer/perf/breakpoint.h"
+#include "tracer/perf/event_records.h"
 #include "tracer/perf/perf_ring.h"
 #include "tracer/process/program_memory.h"
 
@@ -57,9 +58,7 @@ static struct perf_event_attr attributes(uint64_t address)
 	attr.sample_stack_user = STACK_BYTES;
 	attr.exclude_callchain_user = 1;
 	attr.exclude_callchain_kernel = 1;
-	attr.sample_id_all = 1;
-	attr.use_clockid = 1;
-	attr.clockid = CLOCK_MONOTONIC;
+	event_records_have_times(&attr);
 	attr.wakeup_events = 1;
 	return attr;
 }

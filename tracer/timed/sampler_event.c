@@ -2,6 +2,7 @@
 #include "tracer/timed/sampler_event.h"
 
 #include "base/small_file.h"
+#include "tracer/perf/event_records.h"
 #include "tracer/perf/perf_ring.h"
 #include "tracer/perf/perf_source.h"
 
@@ -19,7 +20,7 @@ static int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
 
 struct perf_event_attr sampler_event_attributes(uint64_t period)
 {
-	return (struct perf_event_attr){
+	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(struct perf_event_attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
@@ -32,17 +33,12 @@ struct perf_event_attr sampler_event_attributes(uint64_t period)
 		.exclude_hv = 1,
 		.exclude_callchain_user = 1,
 		.context_switch = 1,
-		.mmap = 1,
-		.mmap2 = 1,
-		.comm = 1,
-		.comm_exec = 1,
 		.task = 1,
-		.sample_id_all = 1,
-		.build_id = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
 	};
+	event_records_have_times(&attr);
+	event_records_tell_mappings(&attr);
+	return attr;
 }
 
 uint64_t sampler_event_period(uint64_t wanted_ns, uint64_t max_rate, uint64_t tick_ns)

@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <hwloc.h>
+#include <link.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -189,6 +190,42 @@ Test(topology, a_machine_without_reported_caches_still_has_dram)
 	cr_assert_eq(roofs_level_bytes(&topology, 3, 1), 0);
 	cr_assert_geq(roofs_dram_bytes(&topology, 1), 64 * MIB);
 	topology_deinit(&topology);
+}
+
+static int take_adds(struct dl_phdr_info *info, size_t size, void *adds)
+{
+	(void)size;
+	*(unsigned long long *)adds = info->dlpi_adds;
+	return 1;
+}
+
+/* How many libraries were loaded so far, with those that are gone. */
+static unsigned long long n_loaded(void)
+{
+	unsigned long long adds = 0;
+	dl_iterate_phdr(take_adds, &adds);
+	return adds;
+}
+
+/* Those of GPUs and the like take longer to load than all else that a short program waits for. */
+Test(topology, plugins_are_not_loaded)
+{
+	struct topology topology;
+	hwloc_topology_t hw;
+	const unsigned long long before = n_loaded();
+	setenv("HWLOC_PLUGINS_PATH", "/nowhere", 1);
+	cr_assert_null(topology_read(&topology));
+	topology_deinit(&topology);
+	cr_assert_str_eq(getenv("HWLOC_PLUGINS_PATH"), "/nowhere");
+	unsetenv("HWLOC_PLUGINS_PATH");
+	cr_assert_null(topology_read(&topology));
+	topology_deinit(&topology);
+	cr_assert_null(getenv("HWLOC_PLUGINS_PATH"));
+	cr_assert_eq(n_loaded(), before);
+	cr_assert_eq(hwloc_topology_init(&hw), 0);
+	hwloc_topology_destroy(hw);
+	if (n_loaded() == before)
+		cr_skip_test("hwloc has no plugins here");
 }
 
 /* What the kernel tells is what all of hwloc's ways to ask tell together. */

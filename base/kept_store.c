@@ -263,7 +263,14 @@ static bool take_same(struct cursor *cursor, const char *text, uint64_t size)
 
 enum { HOLDS, IS_OLD, IS_BROKEN };
 
-static int parse(const struct kept_store *store, const struct kept_key *key, struct cursor *cursor)
+/* Of what follows the head. */
+static bool has_sum(const struct head *head, const char *bytes, const char *end)
+{
+	return head->checksum == checksum(bytes, (size_t)(end - bytes));
+}
+
+static int parse(const struct kept_store *store, const struct kept_key *key, bool sums,
+		 struct cursor *cursor)
 {
 	struct head head;
 	struct origin origin;
@@ -272,7 +279,7 @@ static int parse(const struct kept_store *store, const struct kept_key *key, str
 		return IS_BROKEN;
 	if (head.version != KEPT_VERSION)
 		return IS_OLD;
-	if (head.checksum != checksum(cursor->at, (size_t)(cursor->end - cursor->at)) ||
+	if ((sums && !has_sum(&head, cursor->at, cursor->end)) ||
 	    !take(cursor, &origin, sizeof(origin)))
 		return IS_BROKEN;
 	return is_same(&origin.self, &store->self) && is_same(&origin.module, &key->stamp) &&
@@ -333,7 +340,8 @@ void kept_bytes_release(struct kept_bytes *bytes)
 	*bytes = (struct kept_bytes){0};
 }
 
-bool kept_store_load(struct kept_store *store, const struct kept_key *key, struct kept_bytes *out)
+static bool load(struct kept_store *store, const struct kept_key *key, bool sums,
+		 struct kept_bytes *out)
 {
 	char *path = can_be_kept(store, key) ? path_of(store, key) : NULL;
 	const char *refusal = NULL;
@@ -347,9 +355,10 @@ bool kept_store_load(struct kept_store *store, const struct kept_key *key, struc
 		const bool is_open =
 			open_whole(fd, shelves[shelf_of(key->kind)].most_file, out, &size);
 		struct cursor cursor = {out->file, out->file + size};
-		state = is_open ? parse(store, key, &cursor) : IS_BROKEN;
+		state = is_open ? parse(store, key, sums, &cursor) : IS_BROKEN;
 		out->bytes = cursor.at;
 		out->size = (size_t)(cursor.end - cursor.at);
+		out->is_unsummed = !sums;
 		if (is_open)
 			mark_used(fd);
 		close(fd);
@@ -360,6 +369,25 @@ bool kept_store_load(struct kept_store *store, const struct kept_key *key, struc
 		kept_bytes_release(out);
 	free(path);
 	return state == HOLDS;
+}
+
+bool kept_store_load(struct kept_store *store, const struct kept_key *key, struct kept_bytes *out)
+{
+	return load(store, key, true, out);
+}
+
+bool kept_store_open(struct kept_store *store, const struct kept_key *key, struct kept_bytes *out)
+{
+	return load(store, key, false, out);
+}
+
+bool kept_bytes_are_whole(const struct kept_bytes *bytes)
+{
+	struct head head;
+	if (!bytes->is_unsummed)
+		return true;
+	memcpy(&head, bytes->file, sizeof(head));
+	return has_sum(&head, bytes->file + sizeof(head), bytes->bytes + bytes->size);
 }
 
 void kept_store_is_broken(struct kept_store *store, const struct kept_key *key)

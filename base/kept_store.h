@@ -66,11 +66,16 @@ struct kept_bytes {
 	size_t mapped; /* a private mapping of so many bytes; 0: heap */
 	const char *bytes;
 	size_t size;
+	bool is_unsummed; /* kept_bytes_are_whole() was not asked */
 };
 void kept_bytes_release(struct kept_bytes *bytes);
 
 /* False: nothing is kept that holds. */
 bool kept_store_load(struct kept_store *store, const struct kept_key *key, struct kept_bytes *out);
+/* The same for what is large, but for the sum of its bytes: that is looked at by
+ * kept_bytes_are_whole(), in any thread, before any of them is written to or made use of. */
+bool kept_store_open(struct kept_store *store, const struct kept_key *key, struct kept_bytes *out);
+bool kept_bytes_are_whole(const struct kept_bytes *bytes);
 /* What was loaded makes no sense. */
 void kept_store_is_broken(struct kept_store *store, const struct kept_key *key);
 /* Keeps bytes, unless the module's file changed a moment ago.  What cannot be written is not kept.

@@ -137,7 +137,7 @@ static bool check_constants(const struct arena *arena)
 	       arena_piece_at(arena, aside->end - 1, &last) && last.cache == first.cache;
 }
 
-static bool check_arenas(const struct kept_code *kept)
+static bool check_sizes(const struct kept_code *kept)
 {
 	const struct code_cache *cache = &kept->cache;
 	if (cache->n_arenas < 1 || cache->n_arenas > MAX_ARENAS)
@@ -148,6 +148,12 @@ static bool check_arenas(const struct kept_code *kept)
 		    arena->base + arena->size < arena->base)
 			return false;
 	}
+	return true;
+}
+
+bool code_check_arenas(const struct kept_code *kept)
+{
+	const struct code_cache *cache = &kept->cache;
 	for (int i = 0; i < cache->n_arenas; i++)
 		if (!check_pieces(kept, &cache->arenas[i]) || !check_fields(&cache->arenas[i]) ||
 		    !check_constants(&cache->arenas[i]))
@@ -314,25 +320,33 @@ static bool check_operand(const struct kept_code *kept, const struct trace_opera
 	       (operand->base < N_REGISTERS || operand->base == NO_BASE);
 }
 
+/* The operands of groups lie one group behind the other. */
 static bool check_groups(const struct kept_code *kept)
 {
+	size_t next = 0;
 	bool ok = kept->is_traced || (!kept->n_groups && !kept->n_operands && !kept->n_numbers);
 	ok &= kept->n_groups < TRACE_GROUP_MAX && kept->n_groups < (size_t)TRACE_PAGE * TRACE_PAGES;
 	for (size_t i = 0; i < kept->n_groups && ok; i++) {
 		const struct trace_group *group = &kept->groups[i];
-		ok = group->form < OPERAND_UNTRACED ||
-		     (group->form == TRACE_TRANSFER && group->n == 1);
+		ok = group->n && group->n <= kept->n_operands - next &&
+		     (group->form < OPERAND_UNTRACED ||
+		      (group->form == TRACE_TRANSFER && group->n == 1));
 		for (size_t k = 0; k < group->n && ok; k++)
-			ok = check_operand(kept, &group->operands[k], group->form);
+			ok = check_operand(kept, &kept->operands[next + k], group->form);
+		next += group->n;
 	}
-	return ok;
+	return ok && next == kept->n_operands;
 }
 
-bool code_check(const struct kept_code *kept)
+bool code_check_head(const struct kept_code *kept)
 {
 	return IS_BOOL(kept->is_plain) && IS_BOOL(kept->is_traced) && IS_BOOL(kept->traces_all) &&
-	       kept->n_modules && kept->n_modules <= KEPT_MODULES && check_arenas(kept) &&
-	       check_orders(kept) && check_modules(kept) && check_counters(kept) &&
+	       kept->n_modules && kept->n_modules <= KEPT_MODULES && check_sizes(kept);
+}
+
+bool code_check_lists(const struct kept_code *kept)
+{
+	return check_orders(kept) && check_modules(kept) && check_counters(kept) &&
 	       check_units(kept) && check_blocks(kept) && check_links(kept) && check_ends(kept) &&
 	       check_indexes(kept) && check_groups(kept);
 }

@@ -2,6 +2,7 @@
 #include "tracer/stock/code_file.h"
 
 #include "base/array.h"
+#include "base/parallel.h"
 #include "tracer/stock/code_check.h"
 
 #include <string.h>
@@ -300,25 +301,58 @@ static void take_list(struct walker *walker, void **items, size_t *n, size_t siz
 		*n = 0;
 }
 
+/* ---- what is asked of it before any of it is used ---- */
+
+/* Of what is larger, at once: threads take longer to begin than a smaller one to be looked at. */
+#define BESIDE_BYTES ((size_t)4 << 20)
+
+enum { SUM, ARENAS, LISTS, N_QUESTIONS };
+
+struct checking {
+	const struct kept_code *kept;
+	bool holds[N_QUESTIONS];
+};
+
+static struct rf_error *check(size_t question, void *context)
+{
+	struct checking *checking = context;
+	const struct kept_code *kept = checking->kept;
+	checking->holds[question] = question == SUM      ? kept_bytes_are_whole(&kept->file)
+				    : question == ARENAS ? code_check_arenas(kept)
+							 : code_check_lists(kept);
+	return NULL;
+}
+
+static bool holds(const struct kept_code *kept)
+{
+	struct checking checking = {.kept = kept};
+	bool all = code_check_head(kept);
+	if (!all)
+		return false;
+	if (kept->size >= BESIDE_BYTES)
+		(void)parallel_run(N_QUESTIONS, check, &checking);
+	else
+		for (size_t i = 0; i < N_QUESTIONS; i++)
+			check(i, &checking);
+	for (size_t i = 0; i < N_QUESTIONS; i++)
+		all &= checking.holds[i];
+	return all;
+}
+
 /* What points to elsewhere, or was of the run that has ended. */
-static bool settle(struct kept_code *kept)
+static void settle(struct kept_code *kept)
 {
 	size_t next = 0;
 	kept->cache.n_inherited = kept->cache.n_blocks;
 	for (size_t i = 0; i < kept->cache.n_blocks; i++) {
 		struct code_block *block = &kept->cache.blocks[i];
-		block->bytes = NULL;
 		block->is_met = block->has_row = false;
 		block->row = 0;
 	}
 	for (size_t i = 0; i < kept->n_groups; i++) {
-		struct trace_group *group = &kept->groups[i];
-		if (!group->n || group->n > kept->n_operands - next)
-			return false;
-		group->operands = kept->operands + next;
-		next += group->n;
+		kept->groups[i].operands = kept->operands + next;
+		next += kept->groups[i].n;
 	}
-	return next == kept->n_operands;
 }
 
 struct kept_code *code_file_read(struct kept_bytes *file, struct profile *profile, bool *broken)
@@ -338,8 +372,10 @@ struct kept_code *code_file_read(struct kept_bytes *file, struct profile *profil
 	kept->n_users = 1;
 	kept->file = *file;
 	kept->size = file->size;
-	*broken = walker.failed || walker.at != walker.end || !settle(kept) || !code_check(kept) ||
-		  !check_names(&names) || !kept_code_find_bytes(kept);
+	*broken = walker.failed || walker.at != walker.end || !holds(kept) || !check_names(&names);
+	if (!*broken)
+		settle(kept);
+	*broken = *broken || !kept_code_find_bytes(kept);
 	if (!*broken && names_hold(&names) && rename_modules(kept, &names, profile))
 		return kept;
 	kept_code_release(kept);

@@ -33,6 +33,6 @@ struct kept_piece *code_file_pieces(const struct kept_code *kept, const struct c
 
 /* What was written, with the numbers that its modules have in this profile, to which they are
  * added.  NULL: a module's file is another one now, or memory is short; or (*broken) it is damaged
- * in some way: no number in it is believed before it is known to be within bounds.  `file` is
- * taken, and freed, in any case. */
+ * in some way: no number in it is believed before it is known to be within bounds, and nothing
+ * before its sum is known to be right.  `file` is taken, and freed, in any case. */
 struct kept_code *code_file_read(struct kept_bytes *file, struct profile *profile, bool *broken);

@@ -200,7 +200,7 @@ static void load(struct stock *stock, uint64_t program, enum kept_kind kind)
 	bool broken = false;
 	if (!key_of(stock, program, kind, &key))
 		return;
-	if (kept_store_load(stock->store, &key, &file)) {
+	if (kept_store_open(stock->store, &key, &file)) {
 		new.code = code_file_read(&file, stock->profile, &broken);
 		if (broken)
 			kept_store_is_broken(stock->store, &key);

@@ -346,6 +346,7 @@ static void settle(struct kept_code *kept)
 	kept->cache.n_inherited = kept->cache.n_blocks;
 	for (size_t i = 0; i < kept->cache.n_blocks; i++) {
 		struct code_block *block = &kept->cache.blocks[i];
+		block->stale = true;
 		block->is_met = block->has_row = false;
 		block->row = 0;
 	}

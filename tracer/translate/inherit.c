@@ -139,10 +139,6 @@ void inherit_all(struct translator *translator, struct kept_code *kept)
 	if (translator->trace && ok)
 		ok = trace_config_lend(translator->trace, kept->groups, (uint32_t)kept->n_groups,
 				       kept->n_numbers);
-	for (size_t i = 0; i < cache->n_blocks && ok; i++) {
-		cache->blocks[i].stale = true;
-		cache->blocks[i].is_met = false;
-	}
 	translator->failed |= !ok;
 }
 

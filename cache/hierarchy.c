@@ -120,23 +120,30 @@ void hierarchy_access(struct hierarchy *h, unsigned core_number, uint64_t line,
 
 /* ---- the end ---- */
 
-/* Notes the lines of a level's sets that are changed or owed, each once for all its copies. */
+/* Notes the lines of a set that are changed or owed, each once for all its copies. */
+static void finish_set(struct hierarchy *h, char *set, int at)
+{
+	for (unsigned way = 0; way < h->levels[at].shape.ways; way++) {
+		struct moving line = line_at(h, (struct build){0}, at, set, way), found;
+		if (!line.line || !(line.changed || line.debt.level))
+			continue;
+		if (lines_withdraw_all(h, h->n_levels, line.line, false, &found) >= 0)
+			lines_note(h, TRAFFIC_MEM_LEFT,
+				   found.changed ? found.who : found.debt.writer, line.line);
+	}
+}
+
+/* All sets of a level: of a large cache a short program has touched few. */
 static void finish_sets(struct hierarchy *h, struct touched_pages *pages, char *sets, int at)
 {
 	const struct level *level = &h->levels[at];
-	char *set = sets + (size_t)h->slot * level->sets * level->shape.bytes;
-	for (uint32_t i = 0; i < level->sets; i++, set += level->shape.bytes) {
-		if (!touched_pages_any(pages, set, level->shape.bytes))
-			continue;
-		for (unsigned way = 0; way < level->shape.ways; way++) {
-			struct moving line = line_at(h, (struct build){0}, at, set, way), found;
-			if (!line.line || !(line.changed || line.debt.level))
-				continue;
-			if (lines_withdraw_all(h, h->n_levels, line.line, false, &found) >= 0)
-				lines_note(h, TRAFFIC_MEM_LEFT,
-					   found.changed ? found.who : found.debt.writer,
-					   line.line);
-		}
+	const size_t bytes = level->shape.bytes;
+	char *set = sets + (size_t)h->slot * level->sets * bytes;
+	for (size_t i = 0, untouched; i < level->sets; i += untouched ? untouched : 1) {
+		untouched = touched_pages_gap(pages, set + i * bytes, (level->sets - i) * bytes) /
+			    bytes;
+		if (!untouched)
+			finish_set(h, set + i * bytes, at);
 	}
 }
 

@@ -43,3 +43,15 @@ bool touched_pages_any(struct touched_pages *pages, const void *bytes, size_t si
 			return true;
 	return false;
 }
+
+size_t touched_pages_gap(struct touched_pages *pages, const void *bytes, size_t size)
+{
+	const uintptr_t at = (uintptr_t)bytes;
+	uintptr_t page = at / pages->page_bytes;
+	while (page * pages->page_bytes < at + size && !is_touched(pages, page))
+		page++;
+	const uintptr_t end = page * pages->page_bytes;
+	if (end <= at)
+		return 0;
+	return end - at < size ? end - at : size;
+}

@@ -21,3 +21,5 @@ void touched_pages_deinit(struct touched_pages *pages);
 /* False: these bytes have never been written to nor read.  What is touched for the first time while
  * others are asked for may still be taken for untouched. */
 bool touched_pages_any(struct touched_pages *pages, const void *bytes, size_t size);
+/* How many of these bytes, from the first one on, lie on pages that have never been touched. */
+size_t touched_pages_gap(struct touched_pages *pages, const void *bytes, size_t size);

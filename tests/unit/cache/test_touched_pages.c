@@ -49,6 +49,28 @@ Test(touched_pages, those_that_were_written_to_are_known)
 	munmap(bytes, PAGES * page);
 }
 
+/* A gap ends where the first page begins that has been touched. */
+Test(touched_pages, gaps_end_where_something_was_touched)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), all = PAGES * page;
+	char *bytes = map(page);
+	uint64_t state = 1;
+	struct touched_pages pages;
+	for (size_t i = 0; i < PAGES; i += 1 + random_number(&state) % 100)
+		bytes[i * page + random_number(&state) % page] = 1;
+	touched_pages_init(&pages);
+	for (int round = 0; round < 5000; round++) {
+		const size_t at = random_number(&state) % all;
+		const size_t size = 1 + random_number(&state) % (all - at);
+		size_t gap = 0;
+		while (gap < size && !touched_pages_any(&pages, bytes + at + gap, 1))
+			gap += page - (at + gap) % page;
+		cr_assert_eq(touched_pages_gap(&pages, bytes + at, size), gap < size ? gap : size);
+	}
+	touched_pages_deinit(&pages);
+	munmap(bytes, all);
+}
+
 Test(touched_pages, all_are_where_nothing_tells)
 {
 	struct touched_pages pages;

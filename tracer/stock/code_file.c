@@ -344,10 +344,10 @@ static void settle(struct kept_code *kept)
 {
 	size_t next = 0;
 	kept->cache.n_inherited = kept->cache.n_blocks;
+	code_cache_put_to_sleep(&kept->cache);
 	for (size_t i = 0; i < kept->cache.n_blocks; i++) {
 		struct code_block *block = &kept->cache.blocks[i];
-		block->stale = true;
-		block->is_met = block->has_row = false;
+		block->has_row = false;
 		block->row = 0;
 	}
 	for (size_t i = 0; i < kept->n_groups; i++) {

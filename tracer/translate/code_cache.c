@@ -51,6 +51,14 @@ void code_cache_free_bytes(struct code_cache *cache)
 	cache->n_bytes = cache->cap_bytes = cache->bytes_left = 0;
 }
 
+void code_cache_put_to_sleep(struct code_cache *cache)
+{
+	for (size_t i = 0; i < cache->n_blocks; i++) {
+		cache->blocks[i].stale = true;
+		cache->blocks[i].is_met = false;
+	}
+}
+
 void code_cache_deinit(struct code_cache *cache)
 {
 	code_cache_free_bytes(cache);

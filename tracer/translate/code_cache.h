@@ -174,6 +174,9 @@ void code_cache_deinit(struct code_cache *cache);
 uint8_t *code_cache_bytes(struct code_cache *cache, size_t size);
 /* Gives that up for all blocks. */
 void code_cache_free_bytes(struct code_cache *cache);
+/* Of what is kept: whoever inherits the blocks, as they are, finds none of them before their module
+ * wakes up (inherit.h). */
+void code_cache_put_to_sleep(struct code_cache *cache);
 
 /* What an index of the cache has for pc, or NOT_THERE. */
 uint32_t code_cache_find(const struct code_cache *cache, const struct pc_index *index, uint64_t pc);

@@ -522,16 +522,6 @@ static void take_modules(struct taking *taking)
 	order(kept, &kept->of_blocks, copy, cache->n_blocks);
 }
 
-/* Whoever inherits the blocks finds none of them before their module wakes up: they are copied as
- * they are here. */
-static void put_to_sleep(struct code_cache *cache)
-{
-	for (size_t i = 0; i < cache->n_blocks; i++) {
-		cache->blocks[i].stale = true;
-		cache->blocks[i].is_met = false;
-	}
-}
-
 static bool take(struct taking *taking)
 {
 	struct kept_code *kept = taking->kept;
@@ -555,7 +545,7 @@ static bool take(struct taking *taking)
 		take_indexes(taking);
 	if (!kept->failed)
 		take_entries(taking);
-	put_to_sleep(cache);
+	code_cache_put_to_sleep(cache);
 	return !kept->failed && kept->n_modules && are_apart(kept);
 }
 

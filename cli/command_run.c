@@ -214,42 +214,26 @@ static struct rf_error *take_run_options(const struct options *given, const char
 		return usage_error("--once has no timed run that it could repeat", "--repeat");
 	if (given->run != RUN_KIND_BOTH && (given->once || given->repeat))
 		return usage_error("goes without --once and --repeat", "--run");
-	struct rf_error *objection = caches_objection(given);
-	if (objection)
-		return objection;
 	if (given->kernel && given->work == WORK_PMU)
 		return usage_error("hardware counters do not tell kernels apart", "--kernel");
 	if (given->kernel && given->work == WORK_AUTO)
 		options->counters.work = WORK_COUNT;
 	if (given->save && given->no_save)
 		return usage_error("goes without --save", "--no-save");
-	struct rf_error *error = take_slowdown(given, &options->traffic.slowdown)
+	struct rf_error *error = caches_objection(given)
+					 ?: take_slowdown(given, &options->traffic.slowdown)
 					 ?: take_span(given, &options->span)
 					 ?: run_ranks_adjust(given->ranks, options);
-	if (!error && span_is_asked_for(&options->span) && given->run != RUN_KIND_BOTH)
-		error = usage_error("two jobs cannot know that they measure the same part",
-				    "--run");
-	if (!error && span_is_asked_for(&options->span) && given->kernel)
-		error = usage_error("calls are of the whole run: goes without a span", "--kernel");
-	if (!error && span_is_asked_for(&options->span))
-		options->counters.work = WORK_COUNT;
-	if (error || !given->cache)
+	if (error)
 		return error;
-	return geometry_wanted(given->cache, &(struct geometry_known){0}, &geometry);
-}
-
-/* "FILE.3.rfp" of "FILE.rfp"; NULL: no memory. */
-static char *snapshot_path(const char *path, const char *program, unsigned number)
-{
-	static const char ending[] = ".rfp";
-	char *text = NULL;
-	const size_t length = path ? strlen(path) : 0, end = sizeof(ending) - 1;
-	const bool has_ending = length > end && strcmp(path + length - end, ending) == 0;
-	if ((path ? asprintf(&text, "%.*s.%u%s", (int)(has_ending ? length - end : length), path,
-			     number, ending)
-		  : asprintf(&text, "rfprof-%s.%u%s", program, number, ending)) < 0)
-		return NULL;
-	return text;
+	const bool is_part = span_is_asked_for(&options->span);
+	if (is_part && given->run != RUN_KIND_BOTH)
+		return usage_error("two jobs cannot know that they measure the same part", "--run");
+	if (is_part && given->kernel)
+		return usage_error("calls are of the whole run: goes without a span", "--kernel");
+	options->counters.work = is_part ? WORK_COUNT : options->counters.work;
+	return given->cache ? geometry_wanted(given->cache, &(struct geometry_known){0}, &geometry)
+			    : NULL;
 }
 
 static struct rf_error *choose_save_path(struct request *request, const char *program)
@@ -260,7 +244,7 @@ static struct rf_error *choose_save_path(struct request *request, const char *pr
 	request->save_name = path ? PROFILE_NAME_GIVEN : PROFILE_NAME_OWN;
 	char *name = NULL;
 	if (request->snapshot)
-		name = snapshot_path(path, program, request->snapshot);
+		name = output_file_snapshot(path, program, request->snapshot);
 	else if (asprintf(&name, path ? "%s" : "rfprof-%s.rfp", path ? path : program) < 0)
 		name = NULL;
 	if (!name)
@@ -476,9 +460,9 @@ static struct rf_error *attach_and_report(struct request *request, int *status)
 {
 	const pid_t pid = request->given->pid;
 	double every_s = 0;
-	struct rf_error *wrong = take_every(request->given, &every_s);
-	if (wrong)
-		return wrong;
+	struct rf_error *error = take_every(request->given, &every_s);
+	if (error)
+		return error;
 	char **command = existing_command(pid);
 	if (!command)
 		return rf_error_errno(RF_EINPUT, errno,
@@ -489,8 +473,8 @@ static struct rf_error *attach_and_report(struct request *request, int *status)
 	request->run.argv = command;
 	request->run.counters.work = WORK_COUNT;
 	request->run.counters.traffic = TRAFFIC_NONE;
-	struct rf_error *error = every_s > 0 ? take_snapshots(request, every_s, status)
-					     : run_and_report(request, status);
+	error = every_s > 0 ? take_snapshots(request, every_s, status)
+			    : run_and_report(request, status);
 	free(command);
 	return error;
 }
@@ -585,13 +569,11 @@ static struct rf_error *run_as_asked(struct request *request, const char **words
 	if (given->pid)
 		return check_attach(given, words) ?: attach_and_report(request, status);
 	error = check_every(request) ?: replay_objection(given);
-	if (error)
-		return error;
-	if (!*words)
-		return rf_error_create(RF_EINPUT,
-				       "usage: rfprof PROGRAM [ARGUMENTS]; see rfprof --help",
-				       "no program is named");
-	return run_and_report(request, status);
+	if (!error && !*words)
+		error = rf_error_create(RF_EINPUT,
+					"usage: rfprof PROGRAM [ARGUMENTS]; see rfprof --help",
+					"no program is named");
+	return error ?: run_and_report(request, status);
 }
 
 struct rf_error *run_command(const struct options *asked, const char **words, int *status)

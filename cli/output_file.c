@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #define WRITE_HINT "choose another file, or make room there"
@@ -63,4 +64,17 @@ struct rf_error *output_file_check(const char *path)
 	if (!path || strcmp(path, "-") == 0)
 		return NULL;
 	return profile_file_spare(path) ?: whole_file_check(&wish);
+}
+
+char *output_file_snapshot(const char *path, const char *program, unsigned number)
+{
+	static const char ending[] = ".rfp";
+	char *text = NULL;
+	const size_t length = path ? strlen(path) : 0, end = sizeof(ending) - 1;
+	const bool has_ending = length > end && strcmp(path + length - end, ending) == 0;
+	if ((path ? asprintf(&text, "%.*s.%u%s", (int)(has_ending ? length - end : length), path,
+			     number, ending)
+		  : asprintf(&text, "rfprof-%s.%u%s", program, number, ending)) < 0)
+		return NULL;
+	return text;
 }

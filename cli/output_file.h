@@ -25,3 +25,7 @@ struct rf_error *output_stream_flush(FILE *stream, struct rf_error *error);
 /* Says before anything is run whether `path` can be written (NULL, or "-": nothing to say). Creates
  * nothing and changes nothing. */
 struct rf_error *output_file_check(const char *path);
+
+/* The path of a snapshot's profile: "FILE.3.rfp" of "FILE.rfp", or "rfprof-PROGRAM.3.rfp" where
+ * `path` is NULL; to be freed.  NULL: no memory. */
+char *output_file_snapshot(const char *path, const char *program, unsigned number);

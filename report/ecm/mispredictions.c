@@ -126,9 +126,12 @@ size_t mispredictions_told(const struct profile *profile, const struct model_fun
 	size_t n = mispredictions_known(profile)
 			   ? mispredictions_worst(profile, f, MISPREDICTIONS_TOLD, told)
 			   : 0;
-	while (n && mispredictions_seconds(profile, told[n - 1]) < LEAST_TOLD * seconds)
-		n--;
-	return n;
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		if (told[i]->share > told[i]->halfwidth &&
+		    mispredictions_seconds(profile, told[i]) >= LEAST_TOLD * seconds)
+			told[kept++] = told[i];
+	return kept;
 }
 
 static const char *const kinds[N_PROFILE_BRANCH_KINDS][2] = {

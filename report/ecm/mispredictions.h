@@ -32,8 +32,9 @@ struct mispredictions mispredictions_in_function(const struct profile *profile,
 size_t mispredictions_worst(const struct profile *profile, const struct model_function *f, size_t n,
 			    const struct profile_branch **worst);
 
-/* The same of those that take a part of its `seconds` that is worth a word; none where it is not
- * known what one costs. */
+/* The same of those that take a part of its `seconds` that is worth a word, and of which it is
+ * known that they are mispredicted at all: their share is larger than its half-width.  None where
+ * it is not known what one costs. */
 #define MISPREDICTIONS_TOLD 3
 size_t mispredictions_told(const struct profile *profile, const struct model_function *f,
 			   double seconds, const struct profile_branch *told[MISPREDICTIONS_TOLD]);

@@ -148,7 +148,9 @@ struct rf_error *report_reasons(const struct report_view *view, const struct mod
 {
 	const struct model_place *place = &f->place;
 	const struct model_evidence evidence = model_evidence(view->profile, f), *e = &evidence;
-	const bool unseen = place->bound == BOUND_UNCOUNTED || place->bound == BOUND_UNKNOWN;
+	const bool untimed = !f->time_ns && f->tally.instructions,
+		   unseen = !untimed &&
+			    (place->bound == BOUND_UNCOUNTED || place->bound == BOUND_UNKNOWN);
 	const bool x87 = e->precision[PRECISION_X87] > 50;
 	const bool looked_at = !view->shaped || view->options->by == BY_FUNCTION; /* its code */
 	const double least = REASONS_LEAST * f->elapsed_s;

@@ -229,3 +229,9 @@ def test_waits(t):
         assert told(row["why"])[0] == "waits" and row["headroom_s"] is None and not saved(row["why"]), row
     assert report["functions"][0]["name"].startswith("work"), [row["name"] for row in report["functions"]]
     assert told(report["functions"][0]["why"])[0] == "chain", report["functions"][0]["why"]
+
+
+def test_what_was_counted_alone_is_not_told_as_uncounted(t):
+    program = t.program(os.path.join(SOURCE, "tests", "bench", "nbody.c"), ("-O2",), ("-lm",))
+    done = t.rfprof("--run=count", "--traffic=none", "--no-save", program)
+    assert done.status == 0 and b"not timed" in done.stderr and b"not counted" not in done.stderr, str(done)

@@ -508,6 +508,8 @@ Test(loop_account, mispredictions_come_on_top)
 	cr_expect_eq(told[0]->offset, START + 23);
 	cr_expect_eq(mispredictions_worst(p, f, 3, told), 2);
 	cr_expect_eq(told[1]->kind, PROFILE_BRANCH_RETURN);
+	p->branches[0].halfwidth = 0.1;
+	cr_expect_eq(mispredictions_told(p, f, 0.02, told), 0, "it may be none");
 	ecm_function_deinit(&without);
 	ecm_function_deinit(&with);
 	model_deinit(&model);

@@ -43,6 +43,19 @@ def test_interrupted_strings_are_exact(t, options, megabytes):
             assert bytes_of == {key: truth[key] for key in bytes_of}, f"{truth['kernel']}, {signals} signals"
 
 
+@pytest.mark.parametrize("options", named({"once": ["--once"], "all_is_traced": ["--cache-sample=1"], "counted": ["--traffic=none"]}))
+def test_lanes_of_instructions_that_fault_count_once(t, options):
+    """The handler of a fault gives the instruction its page, and it begins anew: so does its count."""
+    program = t.program(os.path.join(HERE, "masked_faults.c"), ("-O2",))
+    if t.run([program, "1"]).status == 77:
+        pytest.skip("no AVX2 here")
+    result = t.profile([program, "200"], *options, timeout=300)
+    for truth in truths_of(result.stdout):
+        row, = functions(result.json, truth["kernel"])
+        counted = {key: row[key] for key in ("flop", "load_bytes", "store_bytes")}
+        assert counted == {key: truth[key] for key in counted}, truth["kernel"]
+
+
 @pytest.mark.parametrize("every", ["11", "19"])
 def test_counts_are_exact_where_steps_take_long(t, every):
     """A thread that is stepped, or given a signal, and has no processor for half a second (programs/late.c): it goes on

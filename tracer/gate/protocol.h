@@ -57,6 +57,7 @@
 #define G_ACTIONS 0xf0             /* u32: how many rt_sigaction calls this thread has ended */
 #define G_ACTING 0xf4              /* u32: 1 from before such a call until it is counted there */
 #define G_CHANGING 0xf8   /* u32: 1 from before a call that changes code until it has run */
+#define G_UNITS 0xfc      /* u32: the units of the instruction with lanes or a tile counted last */
 #define G_HELD 0x1d8      /* u32: signals are held for this thread (target/tracees.h) */
 #define G_TILECFG 0x100   /* 64 bytes: sttilecfg */
 #define G_SHIFT 0x140     /* 16 bytes, the upper 8 always 0 */

@@ -181,10 +181,14 @@ static void note_interruption(struct target *target, uint8_t *slot, struct trans
 		counts_note_interruption(target, &cut);
 }
 
-/* A rep instruction that stops half-way: the rest of rcx will be counted again, or never comes. */
+/* What will be counted again, or never comes: the rest of rcx of a rep instruction that stops
+ * half-way, and all lanes of an instruction that faults. */
 static void take_back_units(const struct code_cache *cache, uint8_t *slot,
-			    const struct piece *piece, uint64_t rest)
+			    const struct piece *piece, uint64_t rcx)
 {
+	if (piece->kind != PIECE_REP && piece->kind != PIECE_UNITS)
+		return;
+	const uint64_t rest = piece->kind == PIECE_REP ? rcx : *slot_u32(slot, G_UNITS);
 	const uint64_t offset = cache->blocks[piece->block].module_offset + piece->orig;
 	for (size_t i = 0; i < cache->n_units; i++) {
 		const struct unit_counter *unit = &cache->units[i];
@@ -279,8 +283,7 @@ void place_flush(struct target *target, pid_t tid)
 	if (slot && piece && piece->block != NO_BLOCK) {
 		struct code_cache *cache = &copy->cache;
 		borrowed_back(cache, slot, piece, &regs);
-		if (piece->kind == PIECE_REP)
-			take_back_units(cache, slot, piece, regs.rcx);
+		take_back_units(cache, slot, piece, regs.rcx);
 		derive_leave(cache, &cache->blocks[piece->block],
 			     is_counted(cache, piece, regs.rip), slot_u64(slot, SLOT_COUNTERS));
 	}
@@ -306,10 +309,9 @@ static enum place place_of(struct target *target, uint8_t *slot, struct user_reg
 	    ((piece->kind == PIECE_UNITS || piece->kind == PIECE_COUNT) && !fault))
 		return PLACE_STEP;
 	borrowed_back(&copy->cache, slot, piece, regs);
-	if (piece->kind == PIECE_REP) {
-		take_back_units(&copy->cache, slot, piece, regs->rcx);
+	take_back_units(&copy->cache, slot, piece, regs->rcx);
+	if (piece->kind == PIECE_REP)
 		record_string(target, slot, copy, piece, regs);
-	}
 	note_interruption(target, slot, copy, piece, regs->rip);
 	regs->rip = copy->cache.blocks[piece->block].pc + piece->orig;
 	return PLACE_CLEAN;

@@ -156,6 +156,7 @@ static void emit_tile_before(struct batch *batch, const struct work *work, uint3
 		emit_imul(arena, RAX, RCX);
 		emit_shr(arena, RAX, 4);
 	}
+	emit_store_32(arena, RAX, gs_at(G_UNITS));
 	emit_add_to(arena, RAX, gs_at(counter_offset(counter)));
 	emit_gs_load(arena, RAX, G_SPILL_FLAGS);
 	emit_restore_flags(arena);
@@ -174,6 +175,7 @@ static void emit_lanes_before(struct batch *batch, const struct work *work, uint
 	}
 	emit_read_lanes(arena, work);
 	emit_popcnt(arena, RAX);
+	emit_store_32(arena, RAX, gs_at(G_UNITS));
 	emit_add_to(arena, RAX, gs_at(counter_offset(counter)));
 	if (!flags_dead) {
 		emit_gs_load(arena, RAX, G_SPILL_FAR);

@@ -127,8 +127,9 @@ def test_caches_without_sysfs(t):
         traffic = json.load(file)["run"]["traffic"]
     if traffic["source"] == "none":
         pytest.skip(f"no traffic here: {traffic['why']}")
-    assert traffic["geometry_source"] in ("machine", "assumed") and "L1=" in traffic["geometry"], str(traffic)
-    assert traffic["geometry_source"] == "machine" or "assumed" in result.stderr.decode(), str(result)
+    # "effective": the roofs that are kept say that of the last cache less can be used here than the machine tells
+    assert traffic["geometry_source"] in ("machine", "effective", "assumed") and "L1=" in traffic["geometry"], str(traffic)
+    assert traffic["geometry_source"] != "assumed" or "assumed" in result.stderr.decode(), str(result)
 
 
 def test_not_executable(t):

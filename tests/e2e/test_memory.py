@@ -12,8 +12,8 @@ from harness import functions, need_command
 
 FUNCTIONS = 10000
 SECONDS = 8
-MOST_MB = 175  # at any time
-TRACED_MB = 145  # in the middle of the traced run
+MOST_MB = 160  # at any time
+TRACED_MB = 130  # in the middle of the traced run
 GROWTH_MB = 8  # from its middle to its end
 FUNCTION = """\t.type function_{i}, @function
 function_{i}:

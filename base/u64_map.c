@@ -80,7 +80,7 @@ static void place(struct u64_map *map, uint64_t key, uint32_t value)
 	map->cells[i].value = value;
 }
 
-/* Whole words of the filter. */
+/* Half as many cells again, in a multiple of 8: the filter has 8 bits for each, in whole words. */
 #define WITH_HALF(n) ((n) / 16 * 24)
 
 static bool grow(struct u64_map *map)

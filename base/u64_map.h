@@ -14,7 +14,7 @@ struct u64_map_cell {
 
 struct u64_map {
 	struct u64_map_cell *cells;
-	size_t n_cells; /* some times 8, or 0 */
+	size_t n_cells; /* a multiple of 8, or 0 */
 	size_t n_used;
 	uint64_t *filter; /* 8 bits for each cell; set for the hash of each key ever added */
 };

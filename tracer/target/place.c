@@ -182,11 +182,11 @@ static void note_interruption(struct target *target, uint8_t *slot, struct trans
 }
 
 /* What will be counted again, or never comes: the rest of rcx of a rep instruction that stops
- * half-way, and all lanes of an instruction that faults. */
+ * half-way, and all lanes of one that has not run.  One with a far operand need not have any. */
 static void take_back_units(const struct code_cache *cache, uint8_t *slot,
 			    const struct piece *piece, uint64_t rcx)
 {
-	if (piece->kind != PIECE_REP && piece->kind != PIECE_UNITS)
+	if (piece->kind != PIECE_REP && piece->kind != PIECE_UNITS && piece->kind != PIECE_FAR)
 		return;
 	const uint64_t rest = piece->kind == PIECE_REP ? rcx : *slot_u32(slot, G_UNITS);
 	const uint64_t offset = cache->blocks[piece->block].module_offset + piece->orig;

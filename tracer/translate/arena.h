@@ -19,7 +19,8 @@ enum piece_kind {
 	PIECE_RETURN,  /* the same but rdi is in its spill slot: a return has begun */
 	PIECE_CALL,    /* the return address is pushed; only the call itself is left */
 	PIECE_CALL_INDIRECT, /* the same; rcx and rax are in their spill slots, rcx is the target */
-	PIECE_FAR,           /* exact, but register `reg` is in the far spill slot */
+	PIECE_FAR,           /* exact, but register `reg` is in the far spill slot, and units are
+				counted already if it has any */
 	PIECE_LOOP,  /* the same but `reg` is in the loop's spill slot and holds the counter */
 	PIECE_REP,   /* exact, but rcx units are counted already that will be counted again */
 	PIECE_UNITS, /* exact, but the units of this instruction are counted already: step on */

@@ -1,10 +1,12 @@
 """Code that runs for long is laid out anew by what is hot in it; its counts stay exact."""
 
 import os
+import platform
+import re
 
 import pytest
 
-from harness import functions
+from harness import functions, text
 
 SUITE = "targets"
 
@@ -47,3 +49,20 @@ def test_code_that_goes_away_before_a_thread_comes_to_hot_code(t, options):
     assert profiled.json["run"]["exit_status"] == "0"
     assert profiled.json["processes"][0]["native_reason"] is None
     assert profiled.json["run"]["hot_blocks"], "nothing was laid out anew"
+
+
+def collapses():
+    """Whether this kernel puts shared memory into huge pages when it is asked to (MADV_COLLAPSE)."""
+    enabled = "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
+    version = tuple(map(int, re.match(r"(\d+)\.(\d+)", platform.release()).groups()))
+    return version >= (6, 1) and os.path.exists(enabled) and "[deny]" not in text(enabled)
+
+
+def test_huge_pages_change_no_count(t):
+    program = t.program(os.path.join(HERE, "programs", "wide_code.c"), ("-O1",))
+    result = t.profile([program, "800"], "--run=count", "--traffic=none", "--no-cache")
+    rounds, kib = map(int, result.stdout.split())
+    assert sum(row["flop"] for row in functions(result.json) if re.fullmatch("f[0-7]+", row["name"])) == 4096 * rounds
+    if not collapses():
+        pytest.skip("this kernel has no huge pages of shared memory")
+    assert kib >= 4096, kib

@@ -246,6 +246,8 @@ void requests_answer(struct target *target, int index)
 #define CROWDED_NS 100000000
 /* How often the shared memory is looked at. */
 #define LOOK_NS 40000000
+/* Programs that live for less do not get back what huge pages cost. */
+#define HUGE_AFTER_NS 200000000
 
 static uint32_t *doorbell(struct target *target)
 {
@@ -338,7 +340,7 @@ static uint64_t yield(struct target *target)
 /* A thread that waits without a request that could be answered would wait for ever.  So would one
  * that sleeps on a state that the program has written over since: nobody sees that it asks.  Woken,
  * it sees for itself, and asks again; a thread that does not sleep does not notice. */
-static void look_after(struct target *target)
+static void look_after(struct target *target, bool is_old)
 {
 	pthread_mutex_lock(target->lock);
 	bool whole = !watchdog_is_overwritten(target);
@@ -350,16 +352,19 @@ static void look_after(struct target *target)
 	}
 	if (!whole)
 		watchdog_end(target);
+	else if (is_old)
+		shared_memory_use_huge_pages(target);
 	pthread_mutex_unlock(target->lock);
 }
 
 static void *serve(void *argument)
 {
 	struct target *target = argument;
+	const uint64_t begun = clock_now_ns();
 	uint64_t last_answer = 0, yield_from = 0, last_look = 0;
 	while (!__atomic_load_n(&target->stop, __ATOMIC_ACQUIRE)) {
 		if (clock_now_ns() - last_look > LOOK_NS) {
-			look_after(target);
+			look_after(target, clock_now_ns() - begun > HUGE_AFTER_NS);
 			last_look = clock_now_ns();
 		}
 		uint32_t seen = __atomic_load_n(doorbell(target), __ATOMIC_SEQ_CST);

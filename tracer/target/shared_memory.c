@@ -15,12 +15,37 @@
 #define ARENA_SIZE (128ull << 20)
 #define LET_GO_AFTER (1u << 20) /* bytes of new code */
 
+#define HUGE_PAGE (2ull << 20)
+#define HUGE_AT_ONCE 4 /* a millisecond each */
+/* So many small pages must be there: else a huge one would be memory for nothing. */
+#define HUGE_FROM_CODE 128
+#define HUGE_FROM_SLOT 64
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+static_assert(ARENA_SIZE / HUGE_PAGE == 64 && SLOT_STRIDE / HUGE_PAGE == 8, "bits of huge_…");
+
 /* A memfd made by the target (so that no descriptor of ours is inherited), mapped here. */
 struct shared {
 	int remote_fd;
 	uint8_t *host;
 	uint64_t size;
 };
+
+/* At the beginning of a huge page, here as in the target. */
+static void *map_here(int fd, uint64_t size)
+{
+	uint8_t *room = mmap(NULL, size + HUGE_PAGE, PROT_NONE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (room == MAP_FAILED)
+		return room;
+	const size_t before = -(uintptr_t)room & (HUGE_PAGE - 1);
+	if (before)
+		munmap(room, before);
+	munmap(room + before + size, HUGE_PAGE - before);
+	return mmap(room + before, size, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
+}
 
 static struct rf_error *share(struct injection *injection, struct target *target, uint64_t size,
 			      struct shared *out)
@@ -44,8 +69,7 @@ static struct rf_error *share(struct injection *injection, struct target *target
 	if (ftruncate(local, (off_t)size) < 0)
 		error = rf_error_errno(RF_EACCESS, errno, NULL, "cannot size shared memory");
 	else
-		out->host = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-				 local, 0);
+		out->host = map_here(local, size);
 	if (!error && out->host == MAP_FAILED)
 		error = rf_error_errno(RF_EACCESS, errno, NULL, "cannot map shared memory");
 	close(local);
@@ -87,7 +111,7 @@ static struct rf_error *map_remote(struct injection *injection, const struct sha
 static struct rf_error *make_arena(struct injection *injection, struct target *target,
 				   enum copy copy, uint64_t pc)
 {
-	const uint64_t near = pc & ~0xffffull, gap = 16 << 20;
+	const uint64_t near = pc & -HUGE_PAGE, gap = 16 << 20;
 	const uint64_t places[] = {pc > ARENA_SIZE + 2 * gap ? near - ARENA_SIZE - gap : 0,
 				   near + 0x60000000, near + 0x40000000};
 	struct shared shared = {0};
@@ -191,6 +215,45 @@ void shared_memory_let_go(struct target *target)
 		}
 	if (any)
 		(void)madvise(target->slots, SLOTS_SIZE, MADV_DONTNEED);
+}
+
+/* Has the kernel put 2 MiB into one page, if that is worth it.  True: it was tried. */
+static bool use_huge_page(uint8_t *at, int from)
+{
+	unsigned char there[HUGE_PAGE / 4096];
+	int n = 0;
+	if (mincore(at, HUGE_PAGE, there) != 0)
+		return true;
+	for (size_t i = 0; i < sizeof(there); i++)
+		n += there[i] & 1;
+	if (n < from)
+		return false;
+	(void)madvise(at, HUGE_PAGE, MADV_COLLAPSE);
+	return true;
+}
+
+void shared_memory_use_huge_pages(struct target *target)
+{
+	int left = HUGE_AT_ONCE;
+	for (int slot = 1; slot < target->n_slots; slot++)
+		for (int i = 0; i < 8 && left && target->slot_of[slot].tid; i++)
+			if (!(target->huge_slots[slot] & 1 << i) &&
+			    use_huge_page(slot_at(target, slot) + (uint64_t)i * HUGE_PAGE,
+					  HUGE_FROM_SLOT)) {
+				target->huge_slots[slot] |= (uint8_t)(1 << i);
+				left--;
+			}
+	for (int copy = 0; copy < N_COPIES; copy++)
+		for (int k = 0; k < target->copies[copy].cache.n_arenas; k++) {
+			const struct arena *arena = &target->copies[copy].cache.arenas[k];
+			uint64_t *huge = &target->huge_code[copy][k];
+			for (size_t i = 0; i * HUGE_PAGE < arena->used && left; i++)
+				if (arena->is_shared && arena->host && !(*huge & 1ull << i) &&
+				    use_huge_page(arena->host + i * HUGE_PAGE, HUGE_FROM_CODE)) {
+					*huge |= 1ull << i;
+					left--;
+				}
+		}
 }
 
 void shared_memory_unmap_copy(struct target *target, enum copy copy)

@@ -79,8 +79,11 @@ struct target {
 	struct windows *windows;  /* of the whole run, not owned; NULL: all is traced, or nothing */
 	uint8_t *slots;           /* MAX_SLOTS slots, as mapped here */
 	size_t let_go[N_COPIES][MAX_ARENAS]; /* shared_memory_let_go: bytes */
-	uint64_t slots_address;              /* and in the target */
-	uint64_t gate_address;               /* the gate's copy in the target */
+	/* Bit i: 2 MiB from i times that on have got their huge page, or will not. */
+	uint64_t huge_code[N_COPIES][MAX_ARENAS];
+	uint8_t huge_slots[MAX_SLOTS];
+	uint64_t slots_address; /* and in the target */
+	uint64_t gate_address;  /* the gate's copy in the target */
 	struct {
 		pid_t tid; /* 0: the slot is free */
 		uint32_t thread;

@@ -81,9 +81,9 @@ def megabytes(pid):
         return None
 
 
-def watch(t, command):
+def watch(t, command, *options):
     """All samples of rfprof itself."""
-    process = subprocess.Popen([t.rfprof_path, "--quiet", "--json", "report.json", *command], cwd=t.work, env=t.environment(),
+    process = subprocess.Popen([t.rfprof_path, *options, "--quiet", "--json", "report.json", *command], cwd=t.work, env=t.environment(),
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     samples = []
     try:
@@ -114,3 +114,16 @@ def test_memory_of_a_traced_program_of_10000_functions(t):
     assert most <= MOST_MB, figures
     assert statistics.median(late) <= TRACED_MB, figures
     assert statistics.median(late) - statistics.median(middle) <= GROWTH_MB, figures
+
+
+@pytest.mark.parametrize("options", [(), ("--run=count",)], ids=["twice", "counted"])
+def test_processes_that_are_gone_take_no_memory(t, options):
+    t.profile(["/bin/true"])  # reads the roofs
+    path = t.program(os.path.join(os.path.dirname(__file__), "programs", "wide_code.c"), ("-O1",))
+    most = {}
+    for n in (4, 40):
+        loop = f"for i in $(seq {n}); do {path} 1 > /dev/null; done"
+        samples = watch(t, ["/bin/sh", "-c", loop], "--work=count", "--traffic=none", "--no-cache", *options)
+        most[n] = max(sample[1] for sample in samples)
+    print(most)
+    assert most[40] - most[4] <= 40, most

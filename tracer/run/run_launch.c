@@ -496,6 +496,8 @@ struct rf_error *run_counted(struct run *run, int number)
 	struct rf_error *error = NULL;
 	if (!counted || (once && !sampler))
 		error = rf_error_no_memory();
+	if (!error && once)
+		counted_run_keep_images(counted);
 	if (!error)
 		error = start(run, number, sampler, &launch);
 	if (!error) {

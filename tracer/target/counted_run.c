@@ -445,6 +445,11 @@ struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, 
 	return run;
 }
 
+void counted_run_keep_images(struct counted_run *run)
+{
+	run->keep_images = true;
+}
+
 void counted_run_set_span(struct counted_run *run, struct span *span)
 {
 	run->span = span;

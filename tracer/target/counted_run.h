@@ -18,6 +18,8 @@ struct counted_run; /* also the map from cache addresses to the program's, until
  * are ended with it, because their twins from the first run are the real ones. */
 struct counted_run *counted_run_create(struct profile *profile, bool keep_rest, bool first_only,
 				       const struct traffic_options *traffic);
+/* Images that are gone are kept until the end, for counted_run_map; before it is followed. */
+void counted_run_keep_images(struct counted_run *run);
 /* What is measured of it; before it is followed.  Not owned. */
 struct span;
 void counted_run_set_span(struct counted_run *run, struct span *span);

@@ -17,13 +17,13 @@ void images_retire(struct counted_run *run, struct target *target)
 	for (size_t i = 0; i < run->tracees.n_items; i++)
 		if (run->tracees.items[i].target == target)
 			run->tracees.items[i].target = NULL;
-	target_finish(target, !run->keep_rest && !births_has(run, target));
+	target_finish(target, !run->keep_images && !births_has(run, target));
 	run->n_finished++;
 }
 
 void images_free_retired(struct counted_run *run)
 {
-	if (!run->n_finished || run->keep_rest)
+	if (!run->n_finished || run->keep_images)
 		return;
 	size_t kept = 0;
 	pthread_mutex_lock(&run->lock);

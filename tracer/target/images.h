@@ -13,7 +13,7 @@ struct counted_run {
 	struct tracees tracees;
 	struct birth *births; /* births.c: children whose first stop has not come yet */
 	size_t n_births, cap_births;
-	struct target **targets; /* of all images; those that are gone are freed, or (keep_rest)
+	struct target **targets; /* of all images; those that are gone are freed, or (keep_images)
 				    kept for their address maps */
 	size_t n_targets, cap_targets;
 	size_t n_finished;    /* of these are gone and not freed */
@@ -34,7 +34,7 @@ struct counted_run {
 	struct sandbox sandbox;
 	pid_t main_pid;
 	int status;
-	bool ended, keep_rest, first_only;
+	bool ended, keep_rest, keep_images, first_only;
 	bool refused; /* one of the tree wanted to trace the first process */
 };
 

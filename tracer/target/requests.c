@@ -247,7 +247,7 @@ void requests_answer(struct target *target, int index)
 /* How often the shared memory is looked at. */
 #define LOOK_NS 40000000
 /* Programs that live for less do not get back what huge pages cost. */
-#define HUGE_AFTER_NS 200000000
+#define HUGE_AFTER_NS 400000000
 
 static uint32_t *doorbell(struct target *target)
 {

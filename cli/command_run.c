@@ -129,12 +129,14 @@ static struct rf_error *take_other_caches(const struct options *given, struct ge
 }
 
 /* --slowdown, as in struct traffic_options. */
-static struct rf_error *take_slowdown(const struct options *given, double *slowdown)
+static struct rf_error *take_slowdown(const struct options *given, struct traffic_options *traffic)
 {
 	char *end;
+	double *slowdown = &traffic->slowdown;
 	const bool all = given->cache_sample || given->caches != CACHES_AS_IS ||
 			 given->other_caches || has_tlb(given);
 	*slowdown = all ? 0 : TRAFFIC_SLOWDOWN;
+	traffic->least_s = given->slowdown ? 0 : TRAFFIC_LEAST_S;
 	if (!given->slowdown)
 		return NULL;
 	*slowdown = 0;
@@ -221,7 +223,7 @@ static struct rf_error *take_run_options(const struct options *given, const char
 	if (given->save && given->no_save)
 		return usage_error("goes without --save", "--no-save");
 	struct rf_error *error = caches_objection(given)
-					 ?: take_slowdown(given, &options->traffic.slowdown)
+					 ?: take_slowdown(given, &options->traffic)
 					 ?: take_span(given, &options->span)
 					 ?: run_ranks_adjust(given->ranks, options);
 	if (error)

@@ -467,7 +467,8 @@ struct rf_error *counted_run_follow(struct counted_run *run, struct launch *laun
 		run->stock = stock_create(run->traffic.kept, run->profile);
 	const double native_s = run->traffic.native_s;
 	if (run->drain && run->traffic.slowdown > 1 && (!native_s || native_s > WINDOWS_FROM_S))
-		run->windows = windows_create(run->traffic.slowdown, run->traffic.native_s);
+		run->windows =
+			windows_create(run->traffic.slowdown, native_s, run->traffic.least_s);
 	error = error ?: seize(launch->pid);
 	if (error)
 		return error;

@@ -45,13 +45,13 @@ static double about_one(struct windows *windows)
 	return 0.5 + (double)(windows->random >> 11) * 0x1p-53;
 }
 
-struct windows *windows_create(double slowdown, double native_s)
+struct windows *windows_create(double slowdown, double native_s, double least_s)
 {
 	struct windows *windows = calloc(1, sizeof(*windows));
 	if (!windows)
 		return NULL;
 	pthread_mutex_init(&windows->lock, NULL);
-	windows->share = slowdown - 1;
+	windows->share = native_s > 0 ? fmax(slowdown - 1, least_s / native_s) : slowdown - 1;
 	windows->native_ns = native_s * 1e9;
 	const double all_ns = windows->native_ns * windows->share;
 	windows->length_ns = fmin(fmax(all_ns / WINDOW_PART, SHORTEST_NS), LONGEST_NS);

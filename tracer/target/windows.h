@@ -16,8 +16,9 @@ struct windows;
 
 /* `slowdown`: so many times as long as unchecked code may the run take, above 1; `native_s`: what
  * the program takes natively, in s; 0: not known.  Where unchecked code takes longer than that, so
- * much less.  NULL when memory is short. */
-struct windows *windows_create(double slowdown, double native_s);
+ * much less.  `least_s`: so much longer may it take in any case where `native_s` is known, since a
+ * short program would have too few windows to tell anything.  NULL when memory is short. */
+struct windows *windows_create(double slowdown, double native_s, double least_s);
 void windows_destroy(struct windows *windows);
 
 /* The copy that threads are to run now (clock_now_ns); to be asked often.  From any thread. */

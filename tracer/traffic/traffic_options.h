@@ -15,6 +15,7 @@
 
 /* Without --slowdown. */
 #define TRAFFIC_SLOWDOWN 1.35
+#define TRAFFIC_LEAST_S 0.5
 
 struct geometry;      /* cache/geometry.h */
 struct machine_cache; /* machine/data/machine.h */
@@ -44,6 +45,7 @@ struct traffic_options {
 	/* So many times as long as counted code may traced code take, at most 1,000: outside of
 	 * windows of time it runs without checks (target/windows.h).  0: all of it is traced. */
 	double slowdown;
+	double least_s;      /* but so many s may it take longer in any case */
 	double native_s;     /* what the program takes natively; 0: not known */
 	const char *kernels; /* names with commas between them (tracer/kernel), or NULL */
 	enum caches_at_calls caches_at_calls;

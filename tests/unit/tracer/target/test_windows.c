@@ -5,7 +5,7 @@
 
 #define STEP_NS 100000ull
 
-/* What became of some time, looked at every 0.1 ms. */
+/* What became of some time, or of some between windows, looked at every 0.1 ms. */
 struct passed {
 	double in_windows_s, between_s;
 	uint32_t n; /* windows */
@@ -13,13 +13,13 @@ struct passed {
 	double longest_s;
 };
 
-static struct passed pass(struct windows *windows, double seconds)
+static struct passed pass(struct windows *windows, double seconds, double between_s)
 {
 	struct passed passed = {0};
 	double length = 0;
 	uint64_t now = 1000000;
 	bool by_chance;
-	for (; (double)now * 1e-9 < seconds; now += STEP_NS) {
+	for (; (double)now * 1e-9 < seconds && passed.between_s < between_s; now += STEP_NS) {
 		const uint32_t before = passed.n;
 		const bool in_window = windows_wanted(windows, now) == COPY_FIRST;
 		*(in_window ? &passed.in_windows_s : &passed.between_s) += STEP_NS * 1e-9;
@@ -49,9 +49,9 @@ Test(windows, take_their_share)
 	const double slowdowns[] = {1.1, 1.5, 3}, natives_s[] = {0, 5, 20, 50};
 	for (size_t i = 0; i < 3; i++)
 		for (size_t k = 0; k < 4; k++) {
-			struct windows *windows = windows_create(slowdowns[i], natives_s[k]);
+			struct windows *windows = windows_create(slowdowns[i], natives_s[k], 0);
 			cr_assert_not_null(windows);
-			const struct passed passed = pass(windows, 60);
+			const struct passed passed = pass(windows, 60, 60);
 			const double share = passed.in_windows_s /
 					     may_take(slowdowns[i], natives_s[k], passed.between_s);
 			cr_expect(share > 0.9 && share < 1.1, "%g times, %g s: %g", slowdowns[i],
@@ -63,11 +63,27 @@ Test(windows, take_their_share)
 		}
 }
 
+/* Until a program is through that takes that long natively. */
+Test(windows, take_as_long_in_any_case)
+{
+	const double natives_s[] = {0.25, 0.5, 1, 1.4}, least_s = 0.5;
+	for (size_t k = 0; k < 4; k++) {
+		double in_windows_s = 0;
+		for (int i = 0; i < 20; i++) {
+			struct windows *windows = windows_create(1.35, natives_s[k], least_s);
+			in_windows_s += pass(windows, 60, natives_s[k]).in_windows_s / 20;
+			windows_destroy(windows);
+		}
+		cr_expect(in_windows_s > 0.9 * least_s && in_windows_s < 1.2 * least_s, "%g s: %g",
+			  natives_s[k], in_windows_s);
+	}
+}
+
 /* The end of each window takes two threads as long as the window: that of the second one is paid
  * for, and half of what windows may take is left for them. */
 Test(windows, pay_for_their_ends)
 {
-	struct windows *windows = windows_create(1.5, 1000);
+	struct windows *windows = windows_create(1.5, 1000, 0);
 	double in_windows_s = 0, ends_s = 0, between_s = 0;
 	uint64_t now = 1000000, since = now;
 	enum copy before = COPY_FIRST;
@@ -96,7 +112,7 @@ Test(windows, pay_for_their_ends)
 
 Test(windows, begin_with_the_program)
 {
-	struct windows *windows = windows_create(1.5, 1);
+	struct windows *windows = windows_create(1.5, 1, 0);
 	bool by_chance;
 	cr_expect_eq(windows_wanted(windows, 5), COPY_FIRST);
 	cr_expect_eq(windows_number(windows, &by_chance), 1);
@@ -107,7 +123,7 @@ Test(windows, begin_with_the_program)
 /* New code has a window at once, but not without an end. */
 Test(windows, new_code_spends_no_more_than_there_will_be)
 {
-	struct windows *windows = windows_create(1.5, 2);
+	struct windows *windows = windows_create(1.5, 2, 0);
 	double in_windows_s = 0;
 	uint64_t now = 1000000;
 	bool by_chance, refused = false;
@@ -125,7 +141,7 @@ Test(windows, new_code_spends_no_more_than_there_will_be)
 
 Test(windows, patience_ends_with_a_change)
 {
-	struct windows *windows = windows_create(1.5, 2);
+	struct windows *windows = windows_create(1.5, 2, 0);
 	uint64_t now = 1000000;
 	for (int changes = 0; changes < 40; changes++) {
 		const enum copy before = windows_wanted(windows, now);

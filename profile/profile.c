@@ -240,14 +240,29 @@ void profile_native_process(struct profile *profile, int pid, const char *reason
 		replace_text(&profile->processes[row].native_reason, reason);
 }
 
-void profile_native_thread(struct profile *profile, uint32_t thread, const char *reason)
+/* NULL: memory is short, or there is no such thread. */
+static struct profile_native_thread *native_thread(struct profile *profile, uint32_t thread,
+						   const char *reason)
 {
 	for (size_t i = profile->n_native_threads; i-- > 0;)
 		if (profile->native_threads[i].thread == thread)
-			return;
-	if (thread != PROFILE_NONE)
-		add_row(profile, NATIVE_THREADS,
-			&(struct profile_native_thread){thread, (char *)reason});
+			return &profile->native_threads[i];
+	const struct profile_native_thread new = {thread, (char *)reason, 0};
+	return thread != PROFILE_NONE && add_row(profile, NATIVE_THREADS, &new) != PROFILE_NONE
+		       ? &profile->native_threads[profile->n_native_threads - 1]
+		       : NULL;
+}
+
+void profile_native_thread(struct profile *profile, uint32_t thread, const char *reason)
+{
+	(void)native_thread(profile, thread, reason);
+}
+
+void profile_native_thread_ran(struct profile *profile, uint32_t thread, uint64_t native_ns)
+{
+	struct profile_native_thread *row = native_thread(profile, thread, "");
+	if (row)
+		row->native_ns = native_ns;
 }
 
 uint64_t profile_jit_function(struct profile *profile, const char *name, uint32_t *module)

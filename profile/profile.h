@@ -69,7 +69,8 @@ struct profile_process {
 /* A thread of the counted run that ran natively from some moment on. */
 struct profile_native_thread {
 	uint32_t thread;
-	char *reason;
+	char *reason;       /* "": that of its process */
+	uint64_t native_ns; /* how long it ran from then on; 0: not known */
 };
 
 struct profile_function {
@@ -523,6 +524,8 @@ struct profile_sum_time {
 	uint32_t sum, thread;
 	uint64_t samples, time_ns; /* less what the samples cost; with several timed runs: of the
 				    * one that is shown, in proportion to the time of the row */
+	/* of it: by then the counted run's thread may have gone on natively */
+	uint64_t native_ns;
 };
 struct profile_sum_run_time {
 	uint32_t sum, timed_run;
@@ -615,6 +618,8 @@ void profile_process_command(struct profile *profile, uint32_t process, const ch
 /* Says why a process, or a thread, of the counted run went on natively.  The first reason stays. */
 void profile_native_process(struct profile *profile, int pid, const char *reason);
 void profile_native_thread(struct profile *profile, uint32_t thread, const char *reason);
+/* How long such a thread, or one of such a process, ran natively. */
+void profile_native_thread_ran(struct profile *profile, uint32_t thread, uint64_t native_ns);
 /* The longest that one of the first 1,000 processes with that command lived in that run, in ns; 0:
  * no end of any was seen. */
 uint64_t profile_longest_life(const struct profile *profile, enum profile_run run,

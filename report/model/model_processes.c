@@ -131,20 +131,25 @@ struct rf_error *model_threads_init(struct model_threads *threads, const struct 
 		.process_of = calloc(n, sizeof(*threads->process_of)),
 		.twin_thread = calloc(n, sizeof(*threads->twin_thread)),
 		.native = calloc(n, sizeof(*threads->native)),
+		.native_ns = calloc(n, sizeof(*threads->native_ns)),
 		.twin_process = calloc(n_processes, sizeof(*threads->twin_process)),
 		.unmatched = calloc(n_processes, sizeof(*threads->unmatched)),
 		.shown = calloc(n_processes, sizeof(*threads->shown)),
 		.refused = calloc(profile->n_uncounted + 1, sizeof(*threads->refused)),
 	};
 	if (!threads->process_of || !threads->twin_thread || !threads->native ||
-	    !threads->twin_process || !threads->unmatched || !threads->shown || !threads->refused)
+	    !threads->native_ns || !threads->twin_process || !threads->unmatched ||
+	    !threads->shown || !threads->refused)
 		return rf_error_no_memory();
 	struct rf_error *error = find_processes(threads, profile);
 	find_refused(threads, profile);
 	find_twin_processes(threads, profile);
-	for (size_t i = 0; i < profile->n_native_threads; i++)
-		threads->native[profile->native_threads[i].thread] =
-			profile->native_threads[i].reason;
+	for (size_t i = 0; i < profile->n_native_threads; i++) {
+		const struct profile_native_thread *row = &profile->native_threads[i];
+		threads->native[row->thread] = row->reason[0] ? row->reason : NULL;
+		threads->native_ns[row->thread] = row->native_ns;
+		threads->any_native_ns |= row->native_ns > 0;
+	}
 	return error ?: find_unmatched(threads, profile) ?: find_twin_threads(threads, profile);
 }
 
@@ -153,6 +158,7 @@ void model_threads_deinit(struct model_threads *threads)
 	free(threads->process_of);
 	free(threads->twin_thread);
 	free(threads->native);
+	free(threads->native_ns);
 	free(threads->twin_process);
 	free(threads->unmatched);
 	free(threads->shown);
@@ -209,17 +215,36 @@ static bool module_cause(const struct model_threads *threads, const char *module
 	       set_cause(cause, "module", module, profile->uncounted[threads->refused[at]].reason);
 }
 
-/* Whether time of `thread` in `row` was not counted, and why. */
-static bool is_uncounted(const struct model_threads *threads, size_t row, uint32_t thread,
+/* Where some of the program ran natively, its threads may have shared out the rest otherwise: what
+ * has next to no counts beside its time was not counted.  Nothing waits as long for an instruction.
+ */
+#define MOST_NS_AN_INSTRUCTION 10000
+
+static bool is_counted(const struct model_threads *threads, const struct model_function *function,
+		       const struct model_time_sum *time)
+{
+	return function->tally.instructions > 0 &&
+	       (!threads->any_native_ns ||
+		function->tally.instructions * MOST_NS_AN_INSTRUCTION >= (double)time->time_ns);
+}
+
+/* Work of a part of the time would make a speed of the whole: with more of it behind the moment at
+ * which its thread went on natively, or near that, a function was not counted. */
+#define MOST_NATIVE 0.1
+
+/* Whether a time was not counted, and why. */
+static bool is_uncounted(const struct model_threads *threads, const struct model_time_sum *time,
 			 struct model_uncounted *cause)
 {
+	const size_t row = time->row;
+	const uint32_t thread = time->thread;
 	const struct profile *profile = threads->rows->profile;
 	const struct model_function *function = &threads->rows->rows[row];
 	const char *module = model_place_module(profile, row);
 	const uint32_t timed = threads->process_of[thread], twin = threads->twin_thread[thread];
 	const uint32_t process =
 		timed == PROFILE_NONE ? PROFILE_NONE : threads->twin_process[timed];
-	const bool nowhere = function->tally.instructions == 0;
+	const bool nowhere = !is_counted(threads, function, time);
 	if (model_from_counters(profile))
 		return false;
 	if (strcmp(module, PROFILE_OWN_MODULE) == 0)
@@ -232,7 +257,8 @@ static bool is_uncounted(const struct model_threads *threads, size_t row, uint32
 	if (nowhere && module_cause(threads, module, cause))
 		return true;
 	if (native_cause(threads, process, twin, thread, cause))
-		return !has_counts(threads, function, process, twin);
+		return (double)time->native_ns > MOST_NATIVE * (double)time->time_ns ||
+		       !has_counts(threads, function, process, twin);
 	if (timed != PROFILE_NONE && threads->unmatched[timed])
 		return set_cause(cause, "process", profile->processes[timed].command,
 				 "the counted run had no such process");
@@ -289,7 +315,7 @@ struct rf_error *model_find_uncounted(struct model_rows *rows, const struct mode
 		struct model_time_sum *time = &rows->times[i];
 		struct model_uncounted cause = {0};
 		if (!rows->groups && model->counted) {
-			time->uncounted = is_uncounted(threads, time->row, time->thread, &cause);
+			time->uncounted = is_uncounted(threads, time, &cause);
 			error = time->uncounted ? add_uncounted(model, cause, time) : NULL;
 		}
 		rows->has_part[time->row] |= model_row_of_time(rows, time) != time->row;

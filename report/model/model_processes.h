@@ -10,6 +10,8 @@ struct model_threads {
 	uint32_t *twin_process; /* per process */
 	uint32_t *twin_thread;  /* per thread: the same one in the other run, or PROFILE_NONE */
 	const char **native;    /* per thread of the counted run: why it ran natively, or NULL */
+	uint64_t *native_ns;    /* and for how long; 0: not known */
+	bool any_native_ns;     /* it is known of one */
 	bool *unmatched; /* per process: the counted run has none of that name that could be it */
 	/* rows of profile->uncounted that have a module, by its name, then in their order */
 	uint32_t *refused;

@@ -25,6 +25,8 @@ struct model_time_sum {
 	bool uncounted; /* the counted run did not count this */
 	uint64_t samples;
 	uint64_t time_ns; /* less what the samples cost */
+	/* of it: by then the counted run's thread may have gone on natively */
+	uint64_t native_ns;
 };
 
 /* A part of a block that lies in one row: bytes [from, to). */

@@ -152,6 +152,34 @@ static uint32_t *rows_of_frames(const struct model_rows *rows)
 	return row_of;
 }
 
+/* The end of a thread that went on natively in the counted run is as long in this one, up to how
+ * runs differ. */
+#define NATIVE_SPREAD 0.05
+#define NATIVE_MARGIN_NS 10000000
+
+/* Of each sample, whether its thread may have gone on natively by then in the counted run; samples
+ * come in the order of their times.  NULL: memory is short. */
+static bool *native_samples(const struct profile *profile, const struct model_threads *threads)
+{
+	bool *native = calloc(profile->n_samples + 1, sizeof(*native));
+	uint64_t *behind = calloc(profile->n_threads + 1, sizeof(*behind));
+	for (size_t i = profile->n_samples; native && behind && i-- > 0;) {
+		const struct profile_sample *sample = &profile->samples[i];
+		const uint32_t twin = threads->twin_thread[sample->thread];
+		const uint64_t native_ns = twin == PROFILE_NONE ? 0 : threads->native_ns[twin];
+		const double margin = NATIVE_SPREAD * (double)native_ns + NATIVE_MARGIN_NS;
+		native[i] = native_ns > 0 &&
+			    (double)behind[sample->thread] < (double)native_ns + margin;
+		model_add_ns(&behind[sample->thread], sample->weight_ns);
+	}
+	if (!behind) {
+		free(native);
+		native = NULL;
+	}
+	free(behind);
+	return native;
+}
+
 /* Finds or adds the time of this row, thread and kind; PROFILE_NONE when memory is short. */
 static uint32_t time_of(struct model_rows *rows, struct u64_map *map,
 			const struct model_time_sum *fresh)
@@ -171,7 +199,8 @@ static uint32_t time_of(struct model_rows *rows, struct u64_map *map,
 /* Sums up the samples; of_sample[i] gets the time that sample i is in.  With groups it is known
  * already what of them was not counted. */
 static struct rf_error *sum_times(struct model_rows *rows, const uint32_t *row_of,
-				  const uint64_t *sample_ns, uint32_t *of_sample)
+				  const uint64_t *sample_ns, const bool *native,
+				  uint32_t *of_sample)
 {
 	const struct profile *profile = rows->profile;
 	struct u64_map map = {0};
@@ -193,6 +222,7 @@ static struct rf_error *sum_times(struct model_rows *rows, const uint32_t *row_o
 		struct model_time_sum *time = &rows->times[of_sample[i]];
 		time->samples++;
 		model_add_ns(&time->time_ns, sample_ns[i]);
+		model_add_ns(&time->native_ns, native[i] ? sample_ns[i] : 0);
 	}
 	u64_map_deinit(&map);
 	return i == profile->n_samples ? NULL : rf_error_no_memory();
@@ -205,10 +235,11 @@ struct rf_error *model_sum_samples(struct model_rows *rows, const struct model_t
 	const size_t n = profile->n_samples;
 	uint32_t *row_of = rows_of_frames(rows), *of_sample = malloc((n + 1) * sizeof(*of_sample));
 	struct stay *stays = malloc((n + 1) * sizeof(*stays));
-	struct rf_error *error =
-		row_of && of_sample && stays ? weigh(profile, model) : rf_error_no_memory();
+	bool *native = native_samples(profile, threads);
+	struct rf_error *error = row_of && of_sample && stays && native ? weigh(profile, model)
+									: rf_error_no_memory();
 	if (!error)
-		error = sum_times(rows, row_of, model->sample_ns, of_sample);
+		error = sum_times(rows, row_of, model->sample_ns, native, of_sample);
 	if (!error && model_n_runs(profile)) {
 		rows->run_times = model_sum_run_times(profile, rows);
 		error = rows->run_times ? NULL : rf_error_no_memory();
@@ -228,6 +259,7 @@ struct rf_error *model_sum_samples(struct model_rows *rows, const struct model_t
 	free(row_of);
 	free(of_sample);
 	free(stays);
+	free(native);
 	return error;
 }
 

@@ -172,7 +172,8 @@ static struct rf_error *read_times(struct model_rows *rows)
 			(struct model_time_sum){.row = (uint32_t)row_of_sum(rows, sum->sum),
 						.thread = sum->thread,
 						.samples = sum->samples,
-						.time_ns = sum->time_ns};
+						.time_ns = sum->time_ns,
+						.native_ns = sum->native_ns};
 	}
 	return NULL;
 }

@@ -198,7 +198,7 @@ static int compare_times(const void *a, const void *b)
 	return rf_compare(x->sum, y->sum) ?: rf_compare(x->thread, y->thread);
 }
 
-/* By place, whether it was counted or not: that follows from the thread. */
+/* By place, whether it was counted or not: that follows from the thread, and from when it was. */
 static struct rf_error *write_times(struct writer *writer)
 {
 	struct profile *profile = writer->profile;
@@ -207,7 +207,8 @@ static struct rf_error *write_times(struct writer *writer)
 		const struct model_time_sum *time = &writer->rows->times[i];
 		struct profile_sum_time row = {.thread = time->thread,
 					       .samples = time->samples,
-					       .time_ns = time->time_ns};
+					       .time_ns = time->time_ns,
+					       .native_ns = time->native_ns};
 		error = sum_of_row(writer, time->row, &row.sum) ?: push(profile, sum_times, row);
 	}
 	if (profile->n_sum_times)

@@ -99,6 +99,8 @@ static void on_exit_stop(struct counted_run *run, struct tracee *tracee)
 	place_flush(tracee->target, tracee->tid);
 	tracee_give_back(tracee);
 	note_exit(run, tracee, -1);
+	if (tracee->target)
+		target_note_end(tracee->target, tracee->tid);
 	object_world_look(tracee->target ? tracee->target->world : NULL);
 	ptrace(PTRACE_CONT, tracee->tid, 0, 0);
 }

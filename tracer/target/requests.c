@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "tracer/schedule/kernel_sums.h"
 #include "tracer/target/copies.h"
 #include "tracer/target/cuts.h"
 #include "tracer/target/entry_table.h"
@@ -60,6 +61,10 @@ static uint64_t leave(struct target *target, int index, uint64_t pc)
 	if (leaving->how == STAYS)
 		leaving->how = target->watched ? LEAVES_WATCHED : LEAVES;
 	target->actions_unseen = true;
+	struct kernel_sums sums;
+	if (kernel_sums_of_thread((uint32_t)target->pid, (uint32_t)target->slot_of[index].tid,
+				  &sums))
+		target->slot_of[index].left_ns = sums.ran_ns + 1;
 	return 0;
 }
 

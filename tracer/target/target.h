@@ -91,6 +91,8 @@ struct target {
 		bool changes;     /* it is about to be stopped to change to the other one */
 		uint32_t slice;   /* that it fills (cuts.h) */
 		bool cut_in_call; /* in the system call that it may still be in */
+		uint64_t left_ns; /* what it had run when it went on natively, and 1; 0: it has not
+				   */
 	} slot_of[MAX_SLOTS];
 	struct leaving leaving[MAX_SLOTS];
 	struct changing {

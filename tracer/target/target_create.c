@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/small_file.h"
+#include "tracer/schedule/kernel_sums.h"
 #include "tracer/span/span.h"
 #include "tracer/stock/stock.h"
 #include "tracer/target/copies.h"
@@ -96,6 +97,7 @@ uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
 	target->slot_of[slot].tid = tid;
 	target->slot_of[slot].thread = thread;
 	target->slot_of[slot].changes = target->slot_of[slot].cut_in_call = false;
+	target->slot_of[slot].left_ns = 0;
 	target->slot_of[slot].slice = target->span ? span_slice(target->span) : 0;
 	slots_set_copy(target, slot, COPY_FIRST);
 	if (target->kernels) {
@@ -123,6 +125,19 @@ static void collect_slot(struct target *target, int index)
 	target->slot_of[index].tid = 0;
 	target->n_threads--;
 	set_quiet(target);
+}
+
+void target_note_end(struct target *target, pid_t tid)
+{
+	struct kernel_sums sums;
+	pthread_mutex_lock(target->lock);
+	const int index = target_slot_index(target, tid);
+	const uint64_t left_ns = index ? target->slot_of[index].left_ns : 0;
+	if (left_ns && kernel_sums_of_thread((uint32_t)target->pid, (uint32_t)tid, &sums) &&
+	    sums.ran_ns >= left_ns)
+		profile_native_thread_ran(target->profile, target->slot_of[index].thread,
+					  sums.ran_ns - left_ns + 1);
+	pthread_mutex_unlock(target->lock);
 }
 
 void target_remove_thread(struct target *target, pid_t tid)

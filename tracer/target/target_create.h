@@ -26,5 +26,7 @@ void target_finish(struct target *target, bool is_last);
  * started it, or 0. */
 uint64_t target_add_thread(struct target *target, pid_t tid, const char *name,
 			   uint64_t stack_pointer, int starter);
+/* A thread that stands at its end (PTRACE_EVENT_EXIT): notes how long it ran natively. */
+void target_note_end(struct target *target, pid_t tid);
 /* Collects the counts of a thread that is gone, if it has a slot. */
 void target_remove_thread(struct target *target, pid_t tid);

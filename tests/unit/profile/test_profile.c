@@ -30,6 +30,8 @@
 	"ALTER TABLE kernel_times DROP COLUMN rest_halfwidth_s; " \
 	"ALTER TABLE thread_times DROP COLUMN preempted_ns; "     \
 	"ALTER TABLE page_walks DROP COLUMN kernel; "             \
+	"ALTER TABLE native_threads DROP COLUMN native_ns; "      \
+	"ALTER TABLE sum_times DROP COLUMN native_ns; "           \
 	"ALTER TABLE other_traffic DROP COLUMN kernel; "
 #define WITHOUT_VERSION_12                                                                      \
 	WITHOUT_VERSION_13                                                                      \

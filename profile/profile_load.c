@@ -1,5 +1,6 @@
 /* Reading a profile from its file.  Nothing in the file is trusted. */
 #include "base/search.h"
+#include "profile/page_walk_order.h"
 #include "profile/profile_open.h"
 #include "profile/profile_schema.h"
 
@@ -356,18 +357,12 @@ static bool branches_in_order(const struct profile *profile)
 	return true;
 }
 
-static int compare_walks(const struct profile_page_walk *x, const struct profile_page_walk *y)
-{
-	return rf_compare(x->module, y->module) ?: rf_compare(x->offset, y->offset)
-	       ?: rf_compare(x->kernel, y->kernel);
-}
-
 static bool page_walks_in_order(const struct profile *profile)
 {
 	const struct profile_page_walk *rows = profile->page_walks;
 	for (size_t i = 0; i < profile->n_page_walks; i++)
 		if (rows[i].walks > rows[i].near_misses || rows[i].near_misses > rows[i].accesses ||
-		    (i && compare_walks(&rows[i - 1], &rows[i]) >= 0))
+		    (i && page_walk_compare(&rows[i - 1], &rows[i]) >= 0))
 			return false;
 	return true;
 }

@@ -12,6 +12,7 @@
 #include "report/json/json_ranks.h"
 #include "report/json/json_roofs.h"
 #include "report/json/json_sharing.h"
+#include "report/json/json_tlb.h"
 #include "report/json/json_traffic.h"
 #include "report/json/json_writer.h"
 #include "report/reasons/advice.h"
@@ -379,6 +380,7 @@ struct rf_error *report_json(const struct report_view *view, FILE *stream)
 	error = error ?: report_json_python(out, "python", view);
 	error = error ?: report_json_potentials(out, "potentials", view);
 	error = error ?: report_json_other_caches(out, "other_caches", view);
+	error = error ?: report_json_tlb(out, "tlb", view);
 	put_end(out);
 	const bool done = json_writer_destroy(out); /* writing errors show in the stream */
 	putc('\n', stream);

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/search.h"
+#include "profile/page_walk_order.h"
 #include "report/account/account_sums.h"
 #include "report/merge/rows.h"
 #include "report/model/model.h"
@@ -101,7 +102,8 @@ static struct rf_error *add_counted(struct row_merger *merger, const struct prof
 					       UNITS,         PROCESSES,    NATIVE_THREADS,
 					       TRAFFIC,       OBJECTS,      OBJECT_TRAFFIC,
 					       STRIDES,       WORKING_SETS, SHARED_LINES,
-					       SHARED_PLACES, SYSTEM_CALLS, OTHER_TRAFFIC};
+					       SHARED_PLACES, SYSTEM_CALLS, OTHER_TRAFFIC,
+					       PAGE_WALKS};
 	struct rf_error *error = NULL;
 	for (size_t i = 0; !error && i < sizeof(tables) / sizeof(*tables); i++)
 		error = row_merger_append_table(merger, count, tables[i]);
@@ -172,7 +174,7 @@ static bool is_counted_fact(const char *key)
 					     "counted_",   "counts_",        "translat",
 					     "hot_blocks", "object_classes", "sharing_",
 					     "untraced",   "allocations_"};
-	bool is = false;
+	bool is = strcmp(key, "tlb") == 0;
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
 		is |= begins_with(key, starts[i]);
 	return is;
@@ -216,5 +218,6 @@ struct rf_error *join_runs(struct profile *time, const char *time_path, const st
 	if (error)
 		return error;
 	join_facts(time, count);
+	page_walk_order(time);
 	return profile_match_processes(time) ?: model_summarise(time) ?: account_summarise(time);
 }

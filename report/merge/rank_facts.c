@@ -41,7 +41,8 @@ static const char *const greatest[] = {
 /* Where one rank has it, it is to be said of all. */
 static const char *const spread[] = {
 	"counts_incomplete", "traffic_incomplete", "no_kernel_samples", "once",
-	"no_children",       "redacted",           "rank_roofs",
+	"no_children",       "redacted",           "rank_roofs",        "tlb",
+	"other_geometry",    "other_machine",      "other_line_bytes",  "other_write_through",
 };
 /* Of one rank alone, or of what is not merged. */
 static const char *const left_out[] = {"rank",        "rank_local", "rank_local_size",
@@ -90,6 +91,22 @@ static void add_status(struct profile *into, const char *value)
 		profile_set_fact(into, "exit_status", "%s", value);
 }
 
+/* Sums are then of several TLBs, or machines. */
+static bool differs(const struct profile *into, const struct profile_fact *fact)
+{
+	static const char *const simulated[] = {"tlb", "other_geometry"};
+	const char *there = profile_get_fact(into, fact->key);
+	return there && has(simulated, N(simulated), fact->key) && strcmp(there, fact->value) != 0;
+}
+
+static void say_that_differ(struct profile *into, const struct profile_fact *fact)
+{
+	char text[512];
+	snprintf(text, sizeof(text), "the ranks did not simulate the same: %.200s; and %.200s",
+		 profile_get_fact(into, fact->key), fact->value);
+	add_note(into, text);
+}
+
 static void add_fact(struct profile *into, const struct profile_fact *fact, bool first)
 {
 	const struct fact_kind *kind = fact_kind(fact->key);
@@ -103,6 +120,8 @@ static void add_fact(struct profile *into, const struct profile_fact *fact, bool
 		add_number(into, fact, false);
 	else if (strcmp(fact->key, "exit_status") == 0)
 		add_status(into, fact->value);
+	else if (differs(into, fact))
+		say_that_differ(into, fact);
 	else if (!profile_get_fact(into, fact->key) &&
 		 (first || has(spread, N(spread), fact->key) ||
 		  strcmp(fact->key, "cpu_model") == 0))

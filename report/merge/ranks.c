@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/search.h"
 #include "profile/kernel_names.h"
+#include "profile/page_walk_order.h"
 #include "report/merge/lines.h"
 #include "report/merge/rank_facts.h"
 #include "report/merge/rank_rows.h"
@@ -34,7 +35,7 @@ struct ranks_merge {
 static const enum table_id plain_tables[] = {
 	UNCOUNTED,   OBJECTS,       COUNTERS,  SUM_CLASSES,    SUM_FLOP,      SUM_OBJECTS,
 	SUM_STRIDES, SUM_IRREGULAR, SUM_CODE,  SUM_QUANTITIES, SUM_KERNEL,    SUM_FAULTS,
-	SUM_WAITS,   SUM_REGIONS,   SUM_CALLS, SUM_MPI,        OTHER_TRAFFIC,
+	SUM_WAITS,   SUM_REGIONS,   SUM_CALLS, SUM_MPI,        OTHER_TRAFFIC, PAGE_WALKS,
 };
 
 /* ---- places ---- */
@@ -71,6 +72,15 @@ static void forget_nameless(struct profile *profile)
 	for (size_t i = 0; i < profile->n_sum_regions; i++)
 		forget_place(profile, &profile->sum_regions[i].caller_function,
 			     &profile->sum_regions[i].caller_module);
+}
+
+/* Which kernel an instruction ran for is told of one rank alone. */
+static void forget_kernels(struct profile *profile)
+{
+	for (size_t i = 0; i < profile->n_other_traffic; i++)
+		profile->other_traffic[i].kernel = 0;
+	for (size_t i = 0; i < profile->n_page_walks; i++)
+		profile->page_walks[i].kernel = 0;
 }
 
 static struct rf_error *add_functions(struct ranks_merge *merge, const struct profile *profile)
@@ -265,6 +275,7 @@ struct rf_error *ranks_merge_add(struct ranks_merge *merge, struct profile *prof
 	if (error)
 		return error;
 	forget_nameless(profile);
+	forget_kernels(profile);
 	error = rank_rows_add(&merge->ranks, merge->into, profile, file, &rank) ?: add_rows(merge, profile, rank)
 		?: rank_facts_add(merge->into, profile, rank == 0);
 	if (!error && merge->into->n_rank_times > MOST_CELLS)
@@ -297,6 +308,7 @@ struct rf_error *ranks_merge_finish(struct ranks_merge *merge, struct profile **
 	if (error)
 		return error;
 	set_concurrency(merge);
+	page_walk_order(into);
 	if (merge->n_classes)
 		profile_set_fact(into, "traffic_classes", "%u", merge->n_classes);
 	rank_rows_finish(into);

@@ -2,6 +2,7 @@
  * move, and what would fit. */
 #include "report/reasons/notes_traffic.h"
 
+#include "report/ecm/page_walks.h"
 #include "report/reasons/words.h"
 
 #include <math.h>
@@ -165,6 +166,19 @@ static void note_caches(const struct profile *profile, FILE *notes)
 		     cut);
 }
 
+static void note_walks(const struct profile *profile, FILE *notes)
+{
+	const struct page_walks all = page_walks_of_all(profile);
+	if (!page_walks_known(profile) || !(all.accesses > 0))
+		return;
+	note(notes,
+	     "the simulated TLB (%s): of %.4g accesses, one for each page that one lies in, %.2g "
+	     "%% "
+	     "missed its nearest level, and %.2g %% all; tlb in JSON has them by function",
+	     profile_get_fact(profile, "tlb"), all.accesses, 100 * all.near_misses / all.accesses,
+	     100 * all.walks / all.accesses);
+}
+
 static void note_doubts(const struct report_view *view, FILE *notes)
 {
 	const struct profile *profile = view->profile;
@@ -189,6 +203,7 @@ static void note_doubts(const struct report_view *view, FILE *notes)
 		     "and "
 		     "other_caches in JSON; no other figure is about them",
 		     other);
+	note_walks(profile, notes);
 	if (profile_fact_is(profile, "traffic_geometry_source", "given") ||
 	    profile_fact_is(profile, "traffic_geometry_source", "file"))
 		note(notes, "the roofs are this machine's, the caches are not: \"roof\" and "

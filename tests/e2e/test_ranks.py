@@ -229,6 +229,54 @@ def test_other_caches_of_ranks_add_up(t):
             assert of[0] == sum(of[1:]), (function, name, of)
 
 
+TLB_COLUMNS = ("page_accesses", "tlb_near_misses", "page_walks")
+
+
+def rounds(t, pages):
+    return t.program("page_rounds.c", ("-O1", "-g")), str(pages), "3"
+
+
+def test_walks_of_ranks_add_up(t):
+    """Of a rank that is not counted there are none; each has other pages, and so other instructions that miss."""
+    for rank in (0, 1, 2):
+        result = rank_profile(t, rank, 3, "-q", "--keep-roofs", "--tlb", "--tlb-pages=16:64", "--ranks=1,2", *rounds(t, 20 * (2 * rank + 1)))
+        assert result.status == 0, str(result)
+    merged = report(t, t.work)["tlb"]
+    ranks = [report(t, os.path.join(t.work, f"rfprof-page_rounds.{rank}.rfp"))["tlb"] for rank in (0, 1, 2)]
+    assert ranks[0] is None and merged["simulated"] == ranks[1]["simulated"]
+    of_rounds = [[row for row in one["functions"] if row["name"] == "rounds"][0] for one in ranks[1:]]
+    # beside the pages there is its own return
+    assert of_rounds[0]["page_walks"] == 0 and 100 * 3 <= of_rounds[1]["page_walks"] <= 100 * 3 + 1, of_rounds
+    names = {row["name"] for one in ranks[1:] for row in one["functions"] if row["name"] and "+0x" not in row["name"]}
+    for name in TLB_COLUMNS:
+        assert merged[name] == sum(one[name] for one in ranks[1:]) > 0, name
+        assert merged[name] == sum(row[name] for row in merged["functions"]), name
+        for function in names:
+            of = [sum(row[name] for row in one["functions"] if row["name"] == function) for one in (merged, *ranks[1:])]
+            assert of[0] == sum(of[1:]), (function, name, of)
+    saved = os.path.join(t.directory, "all.rfp")
+    assert t.rfprof("report", t.work, "--save", saved).status == 0
+    assert report(t, saved)["tlb"] == merged
+
+
+def test_ranks_with_other_tlbs_are_told(t):
+    for rank in (0, 1):
+        assert rank_profile(t, rank, 2, "-q", "--keep-roofs", "--tlb", f"--tlb-pages={16 + rank}:64", *rounds(t, 20)).status == 0
+    assert any("did not simulate the same" in note for note in report(t, t.work)["run"]["notes"])
+
+
+def test_walks_of_a_joined_run(t):
+    """They are the counted run's."""
+    for kind, more in (("time", ()), ("count", ("--tlb", "--tlb-pages=16:64"))):
+        result = rank_profile(t, 0, 1, "-q", "--keep-roofs", f"--run={kind}", *more, "--save", f"{kind}.%r.rfp", *rounds(t, 100))
+        assert result.status == 0, str(result)
+    joined = t.rfprof("join", "time.0.rfp", "count.0.rfp", "--save", "joined.rfp")
+    assert joined.status == 0, str(joined)
+    both, counted = ({**one, "functions": sorted(map(str, one["functions"]))}
+                     for one in (report(t, path)["tlb"] for path in ("joined.rfp", "count.0.rfp")))
+    assert both == counted and both["page_walks"] > 0
+
+
 def test_the_page_has_a_heat_map(t):
     """A cell for each function with time and each rank, in the order of ranks; also where ranks share columns."""
     for n in (3, 300):

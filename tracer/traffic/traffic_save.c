@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/search.h"
+#include "profile/page_walk_order.h"
 #include "profile/profile_kernels.h"
 #include "tracer/objects/objects_save.h"
 #include "tracer/traffic/account_rows.h"
@@ -236,13 +237,6 @@ static struct rf_error *save_objects_and_sharing(struct save *save)
 
 /* ---- the TLB ---- */
 
-static int by_place(const void *a, const void *b)
-{
-	const struct profile_page_walk *x = a, *y = b;
-	return rf_compare(x->module, y->module) ?: rf_compare(x->offset, y->offset)
-	       ?: rf_compare(x->kernel, y->kernel);
-}
-
 /* One row for all threads of an instruction in a kernel. */
 static void join_walks(struct profile *profile)
 {
@@ -250,7 +244,7 @@ static void join_walks(struct profile *profile)
 	for (size_t i = 0; i < profile->n_page_walks; i++) {
 		const struct profile_page_walk *row = &profile->page_walks[i];
 		struct profile_page_walk *last = kept ? &profile->page_walks[kept - 1] : NULL;
-		if (!last || by_place(last, row) != 0) {
+		if (!last || page_walk_compare(last, row) != 0) {
 			profile->page_walks[kept++] = *row;
 			continue;
 		}
@@ -280,9 +274,7 @@ static struct rf_error *save_walks(struct save *save)
 				   profile->cap_page_walks, row))
 			return rf_error_no_memory();
 	}
-	if (profile->n_page_walks)
-		qsort(profile->page_walks, profile->n_page_walks, sizeof(*profile->page_walks),
-		      by_place);
+	page_walk_order(profile);
 	join_walks(profile);
 	profile_set_fact(profile, "tlb", "%u and %u pages of 4 KiB, the least recently used goes",
 			 simulation->tlb_pages[0], simulation->tlb_pages[1]);

@@ -91,7 +91,7 @@ const char *ecm_put_parts(char *cell, const struct ecm_machine *machine,
 			  const struct ecm_account *account)
 {
 	const bool core = ecm_is_predicted(account),
-		   moves = core && !(account->lacks & (ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS));
+		   moves = core && !(account->lacks & ECM_LACKS_TRANSFERS);
 	const double *s = account->parts_s;
 	char number[5][TEXT_NUMBER];
 	snprintf(cell, 96, "{%s ‖ %s | %s | %s | %s}",
@@ -132,6 +132,8 @@ const char *ecm_lack_words(const struct ecm_account *account)
 		       ? "as if all data were in L1: its traffic was not traced"
 	       : account->lacks & ECM_LACKS_ROOFS
 		       ? "as if all data were in L1: no bandwidth was measured"
+	       : account->lacks & ECM_LACKS_SIGHT
+		       ? "what it moves is not known: it ran where accesses were not traced"
 	       : account->lacks & ECM_LACKS_LATENCY ? "without waiting for irregular or far lines: "
 						      "their latency was not measured"
 	       : account->lacks & ECM_LACKS_BRANCHES

@@ -123,6 +123,45 @@ static struct rf_error *look(const struct ecm_machine *machine, const struct pro
 	return measure(machine, f, scratch->cores);
 }
 
+/* ---- what is not known ---- */
+
+/* Of the time, what bytes that may have moved or not may take before transfers are not known. */
+#define MOST_OPEN 0.1
+
+/* Bytes that may have crossed a border, where none of them must have. */
+static double open_bytes(const struct model_estimate *moved)
+{
+	return moved->halfwidth >= moved->bytes ? moved->halfwidth : 0;
+}
+
+/* Code that ran between the windows of traced time, or hardly ever within them. */
+static bool is_unseen(const struct ecm_context *context, const struct model_bytes *bytes,
+		      const struct ecm_account *account)
+{
+	double events[N_TRAFFIC] = {0}, seconds[ECM_PARTS] = {0}, longest = 0;
+	if (!bytes || context->lacks & (ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS))
+		return false;
+	events[TRAFFIC_L2_READ] = open_bytes(&bytes->l2);
+	events[TRAFFIC_L3_READ] = open_bytes(&bytes->l3);
+	events[TRAFFIC_MEM_READ] = open_bytes(&bytes->mem[DIRECTION_BOTH]);
+	const struct ecm_moves moves = ecm_moves_of(events, NULL);
+	ecm_transfer_seconds(context->machine, context->profile, &moves, context->threads, 0,
+			     seconds);
+	for (int p = ECM_FIRST_LINK; p < ECM_PARTS; p++)
+		longest = fmax(longest, seconds[p]);
+	return longest > MOST_OPEN * fmax(account->predicted_s, account->measured_s);
+}
+
+static void see_what_is_unseen(const struct ecm_context *context, struct ecm_function *account)
+{
+	const struct model_function *f = context->f;
+	if (f->traffic && is_unseen(context, &f->traffic->bytes, &account->whole))
+		account->whole.lacks |= ECM_LACKS_SIGHT;
+	for (size_t i = 0; i < f->n_loops; i++)
+		if (is_unseen(context, f->loops[i].bytes, &account->loops[i]))
+			account->loops[i].lacks |= ECM_LACKS_SIGHT;
+}
+
 static void predict_all(const struct ecm_context *context, struct ecm_function *account)
 {
 	const struct model_function *f = context->f;
@@ -139,6 +178,7 @@ static void predict_all(const struct ecm_context *context, struct ecm_function *
 	for (size_t i = 0; i < f->n_loops; i++)
 		set_measured(&account->loops[i], 1e-9 * (double)f->loops[i].time_ns,
 			     (double)f->loops[i].n_samples);
+	see_what_is_unseen(context, account);
 }
 
 struct rf_error *ecm_function_init(struct ecm_function *account, const struct ecm_machine *machine,

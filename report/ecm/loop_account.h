@@ -45,11 +45,16 @@ enum ecm_lack {
 	ECM_LACKS_CLOCK = 2,   /* the same */
 	ECM_LACKS_TRAFFIC = 4, /* nothing was traced: it counts as if all data were in L1 */
 	ECM_LACKS_ROOFS = 8,   /* no bandwidth was measured: the same */
-	ECM_LACKS_LATENCY = 16, /* that of irregular lines was not measured: they take no time */
-	ECM_LACKS_SAMPLES = 32, /* there is no measured time */
-	ECM_LACKS_BRANCHES = 64 /* no outcomes, or not what a misprediction costs: none takes time
-				 */
+	ECM_LACKS_LATENCY = 16,  /* that of irregular lines was not measured: they take no time */
+	ECM_LACKS_SAMPLES = 32,  /* there is no measured time */
+	ECM_LACKS_BRANCHES = 64, /* no outcomes, or not what a misprediction costs: none takes time
+				  */
+	ECM_LACKS_SIGHT = 128 /* too little of it was traced: the interval of what it moved reaches
+			       * from nothing to what would take more than a tenth of its time; it
+			       * counts with what was seen */
 };
+/* Where one of these is lacking what crosses the links is not known. */
+#define ECM_LACKS_TRANSFERS (ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS | ECM_LACKS_SIGHT)
 
 struct ecm_account {
 	unsigned lacks; /* enum ecm_lack */

@@ -55,7 +55,7 @@ static void put_cycles(struct json_writer *out, const char *key, const struct ec
 static void put_turn(struct json_writer *out, const struct ecm_machine *machine,
 		     const struct ecm_account *account)
 {
-	const unsigned moves = ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS;
+	const unsigned moves = ECM_LACKS_TRANSFERS;
 	const double *parts = account->parts_s;
 	put_cycles(out, "t_ol", machine, account, parts[ECM_OL], 0);
 	put_cycles(out, "t_nol", machine, account, parts[ECM_NOL], 0);
@@ -163,7 +163,7 @@ void report_json_ecm(struct json_writer *out, const char *key, const struct repo
 	put_text(out, "largest", ecm_account_name(ecm_largest(account)));
 	put_changes(out, "what_if", account);
 	put_replay(out, "replay", replay);
-	put_flag(out, "transfers_known", !(account->lacks & (ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS)));
+	put_flag(out, "transfers_known", !(account->lacks & ECM_LACKS_TRANSFERS));
 	put_end(out);
 }
 

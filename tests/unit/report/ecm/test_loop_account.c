@@ -311,6 +311,61 @@ Test(loop_account, what_is_lacking_is_said)
 	}
 }
 
+#define SAMPLED (CACHE_CLASSES / 2)
+
+/* Lines that may have moved, or not, while nothing was traced, in each class of a sample. */
+static struct profile *with_open(uint64_t seen, uint64_t open)
+{
+	struct profile *p = profile_of(false, true, 20);
+	for (uint32_t class = 0; class < SAMPLED; class ++) {
+		struct profile_traffic row = {.offset = START,
+					      .thread = profile_thread(p, RUN_COUNTED, 1, 1, ""),
+					      .class = class};
+		row.lines[TRAFFIC_L2_READ] = row.lines[TRAFFIC_L3_READ] =
+			row.lines[TRAFFIC_MEM_READ] = seen;
+		row.lines[TRAFFIC_L2_READ_OPEN] = row.lines[TRAFFIC_L3_READ_OPEN] =
+			row.lines[TRAFFIC_MEM_READ_OPEN] = open;
+		cr_assert(packed_rows_add(&p->traffic, &row, sizeof(row)));
+	}
+	profile_set_fact(p, "traffic_source", "traced");
+	profile_set_fact(p, "traffic_classes", "%d", SAMPLED);
+	profile_set_fact(p, "traffic_geometry", "L1=32K:8,L2=1M:16,L3=16M:16");
+	return p;
+}
+
+/* A function that no window met: zero bytes are not what it moves.  20 ms of samples and 16 bytes a
+ * ns from memory: 25 million lines take more than a tenth of that, 0.5 million just so, and 25,000
+ * less.  Where most of it was seen it is known. */
+Test(loop_account, what_no_window_met_is_not_known)
+{
+	static const struct {
+		uint64_t seen, open;
+		bool known;
+	} cases[] = {
+		{0, 0, true},
+		{0, 25000000 / CACHE_CLASSES, false},
+		{0, 550000 / CACHE_CLASSES, false},
+		{0, 25000 / CACHE_CLASSES, true},
+		{25000000 / CACHE_CLASSES, 30000000 / CACHE_CLASSES, false},
+		{30000000 / CACHE_CLASSES, 1000000 / CACHE_CLASSES, true},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct profile *p = with_open(cases[i].seen, cases[i].open);
+		struct model model = build_as(p, with_loops);
+		const struct ecm_machine machine = ecm_machine_of(p);
+		struct ecm_function ecm;
+		assert_ok(ecm_function_init(&ecm, &machine, p, &model, find(&model, "triad")));
+		const unsigned lacks = cases[i].known ? 0 : ECM_LACKS_SIGHT;
+		cr_expect_eq(ecm.whole.lacks & ECM_LACKS_TRANSFERS, lacks, "%zu", i);
+		cr_expect_eq(ecm.loops[0].lacks & ECM_LACKS_TRANSFERS, lacks, "%zu: loop", i);
+		cr_expect_eq(strstr(ecm_lack_words(&ecm.whole), "not known: it ran") == NULL,
+			     cases[i].known, "%zu", i);
+		ecm_function_deinit(&ecm);
+		model_deinit(&model);
+		profile_destroy(p);
+	}
+}
+
 /* A shared L3 that gives two threads no more than one, and a memory that gives them 1.6 times as
  * much. */
 Test(loop_account, threads_share_caches_and_memory)

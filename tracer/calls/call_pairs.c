@@ -15,16 +15,13 @@ void call_pairs_deinit(struct call_pairs *pairs)
 
 static struct pair_thread *find(const struct call_pairs *pairs, uint32_t tid)
 {
-	for (size_t i = 0; i < pairs->n_threads; i++)
-		if (pairs->threads[i].tid == tid)
-			return &pairs->threads[i];
-	return NULL;
+	return call_starters_find(pairs->threads, pairs->n_threads, sizeof(*pairs->threads), tid);
 }
 
 /* `is_new`: it has just begun.  Others have been there as long as calls can be seen. */
 static struct pair_thread *find_or_add(struct call_pairs *pairs, uint32_t tid, bool is_new)
 {
-	const struct pair_thread new = {.tid = tid,
+	const struct pair_thread new = {.known.tid = tid,
 					.lowest = UINT64_MAX,
 					.may_be_in = is_new ? 0 : pairs->unseen};
 	struct pair_thread *known = find(pairs, tid);
@@ -86,28 +83,19 @@ void call_pairs_end(struct call_pairs *pairs, uint64_t now)
 
 /* ---- threads and calls ---- */
 
-/* Threads that it has started are its starter's. */
 static void end_thread(struct call_pairs *pairs, uint32_t tid, uint64_t now)
 {
 	struct pair_thread *thread = find(pairs, tid);
 	if (!thread)
 		return;
 	leave_all_unseen(pairs, thread, now);
-	const uint32_t starter = thread->starter;
-	*thread = pairs->threads[--pairs->n_threads];
-	for (size_t i = 0; i < pairs->n_threads; i++)
-		if (pairs->threads[i].starter == tid)
-			pairs->threads[i].starter = starter;
+	call_starters_end(pairs->threads, &pairs->n_threads, sizeof(*thread), &thread->known);
 }
 
 static bool starter_calls(const struct call_pairs *pairs, const struct pair_thread *thread)
 {
-	for (size_t steps = 0; thread && thread->starter && steps < pairs->n_threads; steps++) {
-		thread = find(pairs, thread->starter);
-		if (thread && thread->is_open)
-			return true;
-	}
-	return false;
+	return call_starters_call(pairs->threads, pairs->n_threads, sizeof(*thread),
+				  &thread->known);
 }
 
 /* Whether the open call has gone on in another kernel's function by a jump.  Where it had returned
@@ -122,7 +110,7 @@ static void open_call(struct call_pairs *pairs, struct pair_thread *thread,
 		      const struct call_event *event)
 {
 	const bool is_early = event->end == CALL_ENDS_EARLY;
-	thread->is_open = true;
+	thread->known.is_open = true;
 	thread->is_timed = pairs->in_window;
 	thread->is_early = is_early;
 	thread->ends_at_back = event->ends_at_back;
@@ -142,12 +130,12 @@ static void at_entry(struct call_pairs *pairs, struct pair_thread *thread,
 		     const struct call_event *event)
 {
 	leave_unseen(pairs, thread, event->kernel, event->ends_at_back, event->time);
-	if (thread->is_open && (event->sp < thread->sp || is_jumped_to(thread, event))) {
+	if (thread->known.is_open && (event->sp < thread->sp || is_jumped_to(thread, event))) {
 		pairs->nested = true;
 		return;
 	}
 	/* where the stack is no deeper the call before was left in another way */
-	thread->is_open = false;
+	thread->known.is_open = false;
 	if (starter_calls(pairs, thread)) {
 		pairs->nested = true;
 		return;
@@ -163,7 +151,7 @@ static void at_entry(struct call_pairs *pairs, struct pair_thread *thread,
 static bool is_end(const struct pair_thread *thread, const struct call_event *event)
 {
 	const bool at_back = event->kind == CALL_BACK;
-	if (!thread->is_open || thread->ends_at_back != at_back)
+	if (!thread->known.is_open || thread->ends_at_back != at_back)
 		return false;
 	return at_back ? thread->sp + sizeof(uint64_t) == event->sp &&
 				 thread->return_to == event->return_to
@@ -186,7 +174,7 @@ static void at_return(struct call_pairs *pairs, struct pair_thread *thread,
 					.ready_ns = thread->ready_ns,
 					.kernel = thread->kernel,
 					.window = thread->window};
-	thread->is_open = false;
+	thread->known.is_open = false;
 	if (!thread->is_timed)
 		return;
 	if (thread->is_early) {
@@ -215,11 +203,12 @@ static void forget(struct call_pairs *pairs)
 {
 	for (size_t i = 0; i < pairs->n_threads; i++) {
 		struct pair_thread *thread = &pairs->threads[i];
-		if (thread->is_open && thread->is_timed && !thread->is_early && thread->preempted) {
+		if (thread->known.is_open && thread->is_timed && !thread->is_early &&
+		    thread->preempted) {
 			pairs->started[thread->window].n[thread->kernel]--;
 			pairs->started[thread->window].cut[thread->kernel]++;
 		}
-		thread->is_open = false;
+		thread->known.is_open = false;
 		thread->lowest = UINT64_MAX;
 		thread->preempted = 0; /* nothing is seen of it until breakpoints are on again */
 	}
@@ -249,7 +238,7 @@ void call_pairs_take(struct call_pairs *pairs, const struct call_event *event)
 	else if (event->kind == CALL_UNSEEN)
 		at_unseen(pairs, event);
 	else if (thread && event->kind == CALL_BORN)
-		thread->starter = event->kernel;
+		thread->known.starter = event->kernel;
 	else if (thread && event->kind == CALL_PREEMPTED)
 		thread->preempted = event->time;
 	else if (thread && event->kind == CALL_RESUMED)
@@ -263,7 +252,7 @@ void call_pairs_take(struct call_pairs *pairs, const struct call_event *event)
 bool call_pairs_wait(const struct call_pairs *pairs)
 {
 	for (size_t i = 0; i < pairs->n_threads; i++)
-		if (pairs->threads[i].is_open && pairs->threads[i].is_timed)
+		if (pairs->threads[i].known.is_open && pairs->threads[i].is_timed)
 			return true;
 	return false;
 }

@@ -17,6 +17,8 @@
  * return whose entry was not seen, or another entry. */
 #pragma once
 
+#include "tracer/calls/call_starters.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -68,9 +70,9 @@ struct timed_call {
 };
 
 struct pair_thread {
-	uint32_t tid, starter, kernel;
+	struct started_thread known; /* is_open: in a call of `kernel` */
+	uint32_t kernel;
 	uint32_t window; /* that the open call has begun in */
-	bool is_open;    /* a call, of `kernel` */
 	bool is_timed;   /* it has begun in a window */
 	bool is_early;   /* CALL_ENDS_EARLY */
 	bool ends_at_back;

@@ -183,6 +183,7 @@ static void end_call(struct call_thread *thread)
 	if (thread->call.watch > 0)
 		close(thread->call.watch);
 	thread->call = (struct open_call){0};
+	thread->known.is_open = false;
 }
 
 static uint64_t word_at(const struct cache_flush *flush, uint64_t address)
@@ -208,22 +209,24 @@ static bool flush_for(struct cache_flush *flush, pid_t tid)
 static void at_entry(struct cache_flush *flush, struct call_thread *thread, uint64_t sp,
 		     uint32_t kernel)
 {
-	struct open_call before = thread->call;
+	const struct open_call before = thread->call;
+	const bool was_open = thread->known.is_open;
 	const uint64_t return_to = word_at(flush, sp);
 	const bool enters = call_depth_enters(&flush->depth, thread, sp, return_to,
-					      before.is_open ? word_at(flush, before.sp) : 0);
-	if (before.is_open && (enters || !thread->call.is_open) && before.watch > 0) {
+					      was_open ? word_at(flush, before.sp) : 0);
+	if (was_open && (enters || !thread->known.is_open) && before.watch > 0) {
 		close(before.watch);
 		thread->call.watch = 0;
 	}
 	if (!enters)
 		return;
 	/* first, since a thread that is stopped by a signal gets that if rfprof is killed now */
-	const bool is_flushed = flush_for(flush, thread->tid);
-	thread->call.watch = watch(return_to, thread->tid, false);
+	const bool is_flushed = flush_for(flush, (pid_t)thread->known.tid);
+	thread->call.watch = watch(return_to, (pid_t)thread->known.tid, false);
 	add_place(flush, return_to, return_to + 1, true);
 	thread->call.number =
-		is_flushed ? stopped_calls_add(flush->calls, thread->tid, kernel) : MOST_STOPPED;
+		is_flushed ? stopped_calls_add(flush->calls, (pid_t)thread->known.tid, kernel)
+			   : MOST_STOPPED;
 }
 
 static void forget_threads(struct cache_flush *flush)

@@ -3,13 +3,14 @@
  * returns. */
 #pragma once
 
+#include "tracer/calls/call_starters.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct open_call {
-	bool is_open;
 	uint64_t sp;        /* stack pointer at its entry, where the return address lies */
 	uint64_t return_to; /* that address */
 	int watch;          /* the caller's: what watches the return */
@@ -17,7 +18,7 @@ struct open_call {
 };
 
 struct call_thread {
-	pid_t tid, starter;
+	struct started_thread known; /* is_open: in `call` */
 	struct open_call call;
 };
 

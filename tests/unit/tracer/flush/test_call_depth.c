@@ -47,7 +47,7 @@ static void enter(struct call_depth *depth, struct model *models, unsigned threa
 	struct call_thread *at = call_depth_thread(depth, (pid_t)thread + 1);
 	/* what lies where its call's return address lay: that, as long as the frame is there */
 	const bool still =
-		at->call.is_open && model->call && model->sp[model->call - 1] == at->call.sp;
+		at->known.is_open && model->call && model->sp[model->call - 1] == at->call.sp;
 	cr_assert_eq(call_depth_enters(depth, at, model->sp[d], return_address(thread, d),
 				       still ? at->call.return_to : 0),
 		     truth);
@@ -63,12 +63,12 @@ static void leave(struct call_depth *depth, struct model *models, unsigned threa
 	const bool ends = model->call == d + 1;
 	if (ends)
 		model->call = 0;
-	if (!returns || !at->call.is_open || at->call.return_to != return_address(thread, d) ||
+	if (!returns || !at->known.is_open || at->call.return_to != return_address(thread, d) ||
 	    !model->is_kernel[d])
 		return;
 	cr_assert_eq(call_depth_returns(at, model->sp[d] + 8), ends);
 	if (ends)
-		at->call.is_open = false;
+		at->known.is_open = false;
 }
 
 Test(call_depth, random_calls)

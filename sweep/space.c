@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct rf_error *refuse(const char *word, const char *why)
@@ -69,14 +70,17 @@ static struct rf_error *add_range(struct parameter *parameter, const char *word,
 	struct rf_error *error = NULL;
 	if (!read_range(text, numbers, &n) || n < 2)
 		return refuse(word, "FIRST:LAST[:STEP] in whole numbers is wanted");
-	if (numbers[2] <= 0 || numbers[1] < numbers[0] ||
-	    (unsigned long long)numbers[1] - (unsigned long long)numbers[0] >=
-		    (unsigned long long)numbers[2] * MOST_POINTS)
-		return refuse(word, "the range has no value, or too many");
-	for (unsigned long long i = 0;
-	     !error && i <= ((unsigned long long)numbers[1] - (unsigned long long)numbers[0]) /
-				       (unsigned long long)numbers[2];
-	     i++) {
+	const bool down = numbers[2] < 0;
+	const unsigned long long first = (unsigned long long)numbers[0],
+				 last = (unsigned long long)numbers[1],
+				 step = down ? 0 - (unsigned long long)numbers[2]
+					     : (unsigned long long)numbers[2],
+				 width = down ? first - last : last - first;
+	if (!step || (down ? numbers[1] > numbers[0] : numbers[1] < numbers[0]) ||
+	    width / step >= MOST_POINTS)
+		return refuse(word, "the range has no value, or too many (downwards with a "
+				    "negative step: 9:1:-2)");
+	for (unsigned long long i = 0; !error && i <= width / step; i++) {
 		snprintf(value, sizeof(value), "%lld", numbers[0] + (long long)i * numbers[2]);
 		error = add_value(parameter, value, strlen(value));
 	}
@@ -100,6 +104,14 @@ static struct parameter *find(const struct space *space, const char *name, size_
 	return NULL;
 }
 
+/* A list of one value may have a colon, as of two directories: a range begins with a number. */
+static bool is_range(const char *values)
+{
+	char *end;
+	(void)strtod(values, &end);
+	return end != values && *end == ':' && !strchr(values, ',');
+}
+
 static bool is_parameter(const char *word)
 {
 	const char *values = strchr(word, '=');
@@ -118,11 +130,18 @@ static struct rf_error *add_parameter(struct space *space, const char *word)
 		return rf_error_no_memory();
 	}
 	struct parameter *new = &space->parameters[space->n_parameters - 1];
-	return strchr(values, ':') && !strchr(values, ',') ? add_range(new, word, values + 1)
-							   : add_list(new, word, values + 1);
+	return is_range(values + 1) ? add_range(new, word, values + 1)
+				    : add_list(new, word, values + 1);
 }
 
 /* ---- the command ---- */
+
+/* {{NAME}} is the word {NAME}, as of a shell or awk; its length, or 0. */
+static size_t quoted_at(const char *text)
+{
+	const size_t n = text[0] == '{' && text[1] == '{' ? strcspn(text + 2, "}") : 0;
+	return n && text[n + 2] == '}' && text[n + 3] == '}' && is_name(text + 2, n) ? n + 4 : 0;
+}
 
 /* The parameter whose {NAME} begins there, with the length of that; NULL: none is meant. */
 static struct parameter *named_at(const struct space *space, const char *text, size_t *length,
@@ -144,9 +163,14 @@ static struct rf_error *check_word(const struct space *space, const char *word, 
 	size_t length;
 	bool unknown;
 	for (const char *c = word; *c; c++) {
+		if (quoted_at(c)) {
+			c += quoted_at(c) - 1;
+			continue;
+		}
 		const struct parameter *parameter = named_at(space, c, &length, &unknown);
 		if (unknown)
-			return refuse(word, "there is no parameter of that name");
+			return refuse(word, "there is no parameter of that name ({{NAME}} stands "
+					    "for {NAME} itself)");
 		if (parameter)
 			used[parameter - space->parameters] = true;
 	}
@@ -213,13 +237,17 @@ static char *fill_word(const struct space *space, size_t point, const char *word
 	bool unknown;
 	FILE *out = open_memstream(&text, &size);
 	while (out && *word) {
-		const struct parameter *parameter = named_at(space, word, &length, &unknown);
-		if (parameter)
+		const size_t quoted = quoted_at(word);
+		const struct parameter *parameter =
+			quoted ? NULL : named_at(space, word, &length, &unknown);
+		if (quoted)
+			fwrite(word + 1, 1, quoted - 2, out);
+		else if (parameter)
 			fputs(space_value(space, point, (size_t)(parameter - space->parameters)),
 			      out);
 		else
 			fputc(*word, out);
-		word += parameter ? length : 1;
+		word += quoted ? quoted : parameter ? length : 1;
 	}
 	if (out && fclose(out) != 0) {
 		free(text);

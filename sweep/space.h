@@ -17,11 +17,13 @@ struct parameter {
 struct space {
 	struct parameter *parameters; /* the last one varies fastest */
 	size_t n_parameters, cap_parameters;
-	char **command; /* with {NAME} for values; NULL at the end; not owned */
+	char **command; /* with {NAME} for values, {{NAME}} for {NAME}; NULL at the end; not owned
+			 */
 	size_t n_points;
 };
 
-/* `words`: parameters, NAME=VALUE[,VALUE...] or NAME=FIRST:LAST[:STEP] in whole numbers, and
+/* `words`: parameters, NAME=VALUE[,VALUE...] or NAME=FIRST:LAST[:STEP] in whole numbers (what
+ * does not begin with a number is one value, whatever colons it has), and
  * from the first word that is none of these the command; NULL at the end.  RF_EINPUT: there is no
  * command, a parameter makes no sense or is in no word of the command, a word has one that there is
  * not, or there are more than MOST_POINTS points.  To be freed by space_deinit, after an error,

@@ -42,17 +42,26 @@ static int64_t number_of(struct store *store, const char *sql)
 	return number;
 }
 
-/* Two processes may make the file at the same time: one of them sees the other's. */
+static bool is_empty(struct store *store)
+{
+	return number_of(store, "PRAGMA application_id") == 0 &&
+	       number_of(store, "SELECT count(*) FROM sqlite_master") == 0;
+}
+
+/* Two processes may make the file at the same time: the one that comes to write second finds in its
+ * turn that it is empty no more. */
 static struct rf_error *make(struct store *store)
 {
 	char sql[sizeof(tables) + 160];
-	if (number_of(store, "PRAGMA application_id") != 0 ||
-	    number_of(store, "SELECT count(*) FROM sqlite_master") != 0)
+	if (!is_empty(store))
 		return NULL;
-	snprintf(sql, sizeof(sql),
-		 "BEGIN IMMEDIATE; %s PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
+	struct rf_error *error = store_execute(store, "BEGIN IMMEDIATE");
+	if (error)
+		return error;
+	snprintf(sql, sizeof(sql), "%s PRAGMA application_id = %d; PRAGMA user_version = %d",
 		 tables, APPLICATION_ID, VERSION);
-	struct rf_error *error = store_execute(store, sql);
+	error = is_empty(store) ? store_execute(store, sql) : NULL;
+	error = error ?: store_execute(store, "COMMIT");
 	if (error)
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 	return error;

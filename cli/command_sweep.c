@@ -44,10 +44,32 @@ static bool any_name(__attribute__((unused)) void *context,
 	return true;
 }
 
-static struct rf_error *check_formula(const char *formula)
+/* A parameter whose first value is a number. */
+static bool parameter_name(void *context, const char *name, double *value)
 {
+	const struct space *space = context;
+	for (size_t i = 0; i < space->n_parameters; i++) {
+		char *end;
+		const char *text = space->parameters[i].values[0];
+		if (strcmp(space->parameters[i].name, name) != 0)
+			continue;
+		*value = strtod(text, &end);
+		return end != text && !*end;
+	}
+	return false;
+}
+
+/* `space`: whose parameters it may name; NULL: any. */
+static struct rf_error *check_formulas(const struct options *given, struct space *space)
+{
+	const char *const formulas[] = {given->sweep_work, given->sweep_bytes, given->sweep_size};
+	struct rf_error *error = NULL;
 	double value;
-	return formula ? formula_value(formula, any_name, NULL, &value) : NULL;
+	for (size_t i = 0; !error && i < sizeof(formulas) / sizeof(*formulas); i++)
+		if (formulas[i])
+			error = formula_value(formulas[i], space ? parameter_name : any_name, space,
+					      &value);
+	return error;
 }
 
 static struct rf_error *check_output(const struct options *given)
@@ -57,8 +79,7 @@ static struct rf_error *check_output(const struct options *given)
 		       ?: output_file_check(given->sweep_png)
 		       ?: output_file_check(given->sweep_html)
 		       ?: output_file_check(given->sweep_output)
-		       ?: check_formula(given->sweep_work) ?: check_formula(given->sweep_bytes)
-		       ?: check_formula(given->sweep_size)
+		       ?: check_formulas(given, NULL)
 		       ?: (given->sweep_png ? export_png_check() : NULL);
 }
 
@@ -147,13 +168,12 @@ static struct rf_error *this_machine(struct machine *machine)
 
 /* Measures what is missing, keeps which sweep it was, and writes what was asked for. */
 static struct rf_error *measure_and_write(const struct options *given, struct sweep *sweep,
-					  struct store *store, const char **words)
+					  struct store *store, const char **words, int *interrupted)
 {
 	struct machine machine = {0};
 	char *text = NULL;
-	bool interrupted = false;
-	struct rf_error *error = sweep_run(sweep, store, &interrupted) ?: this_machine(&machine);
-	if (!error && !interrupted)
+	struct rf_error *error = sweep_run(sweep, store, interrupted) ?: this_machine(&machine);
+	if (!error && !*interrupted)
 		error = machine_text(&machine, &text) ?: sweep_keep(sweep, store, words, text);
 	error = error ?: write_all(given, sweep, store, &machine);
 	free(text);
@@ -166,6 +186,7 @@ static struct rf_error *run(const struct options *given, struct sweep *sweep, co
 {
 	struct store *store;
 	bool failed = false;
+	int interrupted = 0;
 	struct rf_error *error = store_open(sweep->options->path, !given->sweep_dry_run, &store);
 	if (error)
 		return error;
@@ -175,10 +196,10 @@ static struct rf_error *run(const struct options *given, struct sweep *sweep, co
 		store_close(store);
 		return output_stream_flush(stdout, NULL);
 	}
-	error = error ?: measure_and_write(given, sweep, store, words);
+	error = error ?: measure_and_write(given, sweep, store, words, &interrupted);
 	for (size_t i = 0; i < sweep->space.n_points; i++)
 		failed |= sweep->points[i].failed;
-	*status = failed ? W_EXITCODE(1, 0) : 0;
+	*status = interrupted ? W_EXITCODE(0, interrupted) : failed ? W_EXITCODE(1, 0) : 0;
 	store_close(store);
 	return error;
 }
@@ -228,12 +249,17 @@ struct rf_error *sweep_command(const struct options *given, const char **words, 
 		.quiet = given->sweep_quiet,
 	};
 	snprintf(sample, sizeof(sample), "%d", given->sweep_cache_sample);
+	if (given->sweep_env && strchr(given->sweep_env, '='))
+		return usage_error("--env names variables; let env set them: -- env NAME=VALUE "
+				   "PROGRAM",
+				   given->sweep_env);
 	struct rf_error *error = take_budget(given->sweep_budget, &options.budget_s)
 					 ?: kernel_files_check(options.measure.kernels)
 					 ?: check_output(given);
 	if (!error && (!words || !*words) && !given->sweep_dry_run)
 		return show(given, &options);
 	error = error ?: sweep_init(&sweep, &options, words);
+	error = error ?: check_formulas(given, &sweep.space); /* before hours are spent */
 	error = error ?: run(given, &sweep, words, status);
 	sweep_deinit(&sweep);
 	return error;

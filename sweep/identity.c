@@ -134,50 +134,60 @@ char *identity_of(char *const *command, const char *names, const char *const *op
 
 /* ---- files ---- */
 
-static struct rf_error *add(struct used_file **files, size_t *n, size_t *cap, const char *path)
+/* Whose state `wanted` is; NULL: whatever it is, if it is a file at all. */
+static struct rf_error *add(struct used_files *files, const char *path, const char *wanted)
 {
-	for (size_t i = 0; i < *n; i++)
-		if (strcmp((*files)[i].path, path) == 0)
+	for (size_t i = 0; i < files->n; i++)
+		if (strcmp(files->items[i].path, path) == 0)
 			return NULL;
 	struct used_file file = {strdup(path), identity_file_state(path)};
 	const bool known = file.path && file.state;
-	if (known && !*file.state) { /* it is no file, or gone */
-		free(file.path);
-		free(file.state);
-		return NULL;
-	}
-	if (known && rf_array_push(*files, *n, *cap, file))
+	const bool is_used = known && (wanted ? strcmp(file.state, wanted) == 0 : *file.state != 0);
+	if (is_used && rf_array_push(files->items, files->n, files->cap, file))
 		return NULL;
 	free(file.path);
 	free(file.state);
-	return rf_error_no_memory();
+	return known && !is_used ? NULL : rf_error_no_memory();
 }
 
-struct rf_error *identity_files(const struct profile *profile, char *const *command,
-				struct used_file **files, size_t *n)
+static struct rf_error *add_named(struct used_files *files, const char *path)
 {
-	size_t cap = 0;
+	struct rf_error *error = add(files, path, NULL);
+	return error ?: strpbrk(path, "./") ? add(files, path, "") : NULL;
+}
+
+struct rf_error *identity_named_files(char *const *command, struct used_files *files)
+{
 	struct rf_error *error = NULL;
-	*files = NULL;
-	*n = 0;
-	for (size_t i = 0; !error && i < profile->n_modules; i++)
-		if (profile->modules[i].path[0] == '/')
-			error = add(files, n, &cap, profile->modules[i].path);
-	for (; !error && *command; command++)
-		error = add(files, n, &cap, *command);
-	if (error) {
-		identity_free_files(*files, *n);
-		*files = NULL;
-		*n = 0;
+	*files = (struct used_files){0};
+	for (; !error && *command; command++) {
+		const char *value = strchr(*command, '=');
+		error = add_named(files, *command);
+		if (!error && value && value[1])
+			error = add_named(files, value + 1);
 	}
 	return error;
 }
 
-void identity_free_files(struct used_file *files, size_t n)
+struct rf_error *identity_files(const struct profile *profile, const struct used_files *before,
+				struct used_files *files)
 {
-	for (size_t i = 0; i < n; i++) {
-		free(files[i].path);
-		free(files[i].state);
+	struct rf_error *error = NULL;
+	*files = (struct used_files){0};
+	for (size_t i = 0; !error && i < profile->n_modules; i++)
+		if (profile->modules[i].path[0] == '/')
+			error = add(files, profile->modules[i].path, NULL);
+	for (size_t i = 0; !error && i < before->n; i++)
+		error = add(files, before->items[i].path, before->items[i].state);
+	return error;
+}
+
+void identity_free_files(struct used_files *files)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		free(files->items[i].path);
+		free(files->items[i].state);
 	}
-	free(files);
+	free(files->items);
+	*files = (struct used_files){0};
 }

@@ -15,8 +15,17 @@ char *identity_of(char *const *command, const char *names, const char *const *op
  * freed.  NULL: no memory. */
 char *identity_file_state(const char *path);
 
-/* Modules that a profile has, and files that words of the command name.  *files is to be freed by
- * identity_free_files.  Fails only when memory is short. */
-struct rf_error *identity_files(const struct profile *profile, char *const *command,
-				struct used_file **files, size_t *n);
-void identity_free_files(struct used_file *files, size_t n);
+struct used_files {
+	struct used_file *items;
+	size_t n, cap;
+};
+
+/* Files that words of a command name, or what stands behind a word's first "=", as they are now;
+ * with the state "" where there is none, of those whose name has a dot or a slash.  To be freed by
+ * identity_free_files, after an error, too.  Fails only when memory is short. */
+struct rf_error *identity_named_files(char *const *command, struct used_files *files);
+/* What a run has used: modules that its profile has, and of `before`, the files that its command
+ * named before it ran, those that have not changed since: the others are its output.  The same. */
+struct rf_error *identity_files(const struct profile *profile, const struct used_files *before,
+				struct used_files *files);
+void identity_free_files(struct used_files *files);

@@ -4,18 +4,11 @@
 #include "sweep/scratch.h"
 #include "tracer/process/own_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define MOST_OPTIONS 16
-
-extern char **environ;
 
 /* `texts` are freed by the caller. */
 static char **arguments_of(const struct measure_options *options, char *const *command, bool traced,
@@ -62,31 +55,13 @@ static char **arguments_of(const struct measure_options *options, char *const *c
 	return arguments;
 }
 
-static struct rf_error *spawn_and_wait(char **arguments, int *status)
-{
-	posix_spawn_file_actions_t actions;
-	pid_t pid;
-	int errnum = posix_spawn_file_actions_init(&actions);
-	if (errnum)
-		return rf_error_no_memory();
-	errnum = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-			 ?: posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-			 ?: posix_spawn(&pid, "/proc/self/exe", &actions, NULL, arguments, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	if (errnum)
-		return rf_error_errno(RF_EACCESS, errnum, NULL, "cannot start rfprof");
-	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
-		;
-	return NULL;
-}
-
 static struct rf_error *run(const struct measure_options *options, char *const *command,
-			    bool traced, const char *save, int *status)
+			    bool traced, const char *save, double limit_s, struct one_run_end *end)
 {
 	char *texts[MOST_OPTIONS] = {NULL};
 	char **arguments = arguments_of(options, command, traced, save, texts);
 	struct rf_error *error =
-		arguments ? spawn_and_wait(arguments, status) : rf_error_no_memory();
+		arguments ? one_run(arguments, limit_s, end) : rf_error_no_memory();
 	for (size_t i = 0; i < MOST_OPTIONS; i++)
 		free(texts[i]);
 	free(arguments);
@@ -94,15 +69,15 @@ static struct rf_error *run(const struct measure_options *options, char *const *
 }
 
 struct rf_error *measure(const struct measure_options *options, char *const *command, bool traced,
-			 int *status, struct profile **out)
+			 double limit_s, struct one_run_end *end, struct profile **out)
 {
 	struct scratch scratch;
 	*out = NULL;
 	struct rf_error *error = scratch_init(&scratch);
 	if (error)
 		return error;
-	error = run(options, command, traced, scratch.file, status);
-	if (!error && *status == 0)
+	error = run(options, command, traced, scratch.file, limit_s, end);
+	if (!error && end->status == 0 && !end->interrupted)
 		error = profile_load_parts(scratch.file, traced ? 0 : PROFILE_SUMS, out);
 	scratch_deinit(&scratch);
 	return error;

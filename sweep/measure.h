@@ -2,6 +2,7 @@
 #pragma once
 
 #include "profile/profile.h"
+#include "sweep/one_run.h"
 
 /* How each repeat is measured. */
 struct measure_options {
@@ -14,7 +15,7 @@ struct measure_options {
 };
 
 /* Runs `rfprof` with these options for a command, whose standard output goes nowhere; `traced`:
- * with its memory traffic.  *out: the profile, to be destroyed; NULL where the program failed or
- * was interrupted, *status says how (a wait status). */
+ * with its memory traffic; `limit_s` as for one_run.  *out: the profile, to be destroyed; NULL
+ * where the program failed or was ended, *end says how. */
 struct rf_error *measure(const struct measure_options *options, char *const *command, bool traced,
-			 int *status, struct profile **out);
+			 double limit_s, struct one_run_end *end, struct profile **out);

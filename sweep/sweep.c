@@ -10,7 +10,6 @@
 #include "sweep/store_sweeps.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -217,36 +216,92 @@ static struct call_time *calls_of(const struct profile *profile, size_t *n)
 	return calls;
 }
 
-static struct rf_error *keep(const struct sweep_point *point, struct store *store,
-			     const struct profile *profile, bool traced)
+struct comparison {
+	const struct used_files *now;
+	bool differ;
+};
+
+static void compare_used(void *context, const struct used_file *kept)
 {
-	struct used_file *files = NULL;
+	struct comparison *comparison = context;
+	for (size_t i = 0; i < comparison->now->n; i++)
+		if (strcmp(comparison->now->items[i].path, kept->path) == 0)
+			comparison->differ |=
+				strcmp(comparison->now->items[i].state, kept->state) != 0;
+}
+
+/* Repeats of a program that was built anew meanwhile are those of another one. */
+static struct rf_error *forget_others(struct sweep_point *point, struct store *store,
+				      const struct used_files *files)
+{
+	struct comparison comparison = {files, false};
+	int64_t id;
+	struct rf_error *error = store_find(store, point->identity, &id);
+	if (error || id < 0)
+		return error;
+	error = store_files(store, id, compare_used, &comparison);
+	if (error || !comparison.differ)
+		return error;
+	point->n_kept = point->n_new = 0;
+	return store_forget(store, id);
+}
+
+static struct rf_error *keep(struct sweep_point *point, struct store *store,
+			     const struct profile *profile, const struct used_files *before,
+			     bool traced)
+{
+	struct used_files files = {0};
 	struct metric *metrics = NULL;
-	size_t n_files = 0, n_metrics = 0, n_calls, n = profile->n_kernel_sums;
+	size_t n_metrics = 0, n_calls, n = profile->n_kernel_sums;
 	struct repeat *rows = calloc(n + 1, sizeof(*rows));
 	struct call_time *calls = calls_of(profile, &n_calls);
-	struct rf_error *error = rows && calls
-					 ? identity_files(profile, point->command, &files, &n_files)
-					 : rf_error_no_memory();
+	struct rf_error *error =
+		rows && calls ? identity_files(profile, before, &files) : rf_error_no_memory();
 	for (size_t i = 0; !error && i < n; i++)
 		rows[i] = row_of(profile, &profile->kernel_sums[i]);
 	if (!error && traced)
 		error = metrics_of(profile, &metrics, &n_metrics);
-	const struct addition add = {rows, n, calls, n_calls, metrics, n_metrics, files, n_files};
-	error = error ?: store_add(store, point->identity, &add);
-	identity_free_files(files, n_files);
+	const struct addition add = {rows,    n,         calls,       n_calls,
+				     metrics, n_metrics, files.items, files.n};
+	error = error ?: forget_others(point, store, &files)
+			?: store_add(store, point->identity, &add);
+	identity_free_files(&files);
 	free(metrics);
 	free(calls);
 	free(rows);
 	return error;
 }
 
-static void say_failed(const struct sweep_point *point, int status)
+static void say_command(const struct sweep_point *point)
 {
 	fprintf(stderr, "rfprof: ");
 	for (char **word = point->command; *word; word++)
 		fprintf(stderr, "%s ", *word);
-	if (WIFSIGNALED(status))
+}
+
+/* A name may be misspelt. */
+static void note_kernels(const struct sweep_point *point, const struct profile *profile)
+{
+	for (size_t k = 0; k < profile->n_kernels; k++) {
+		const struct profile_kernel *kernel = &profile->kernels[k];
+		if (kernel->calls)
+			continue;
+		say_command(point);
+		fprintf(stderr, "never called %s\n", kernel->name);
+	}
+}
+
+static void say_failed(const struct sweep_point *point, const struct one_run_end *end,
+		       double limit_s)
+{
+	const int status = end->status;
+	say_command(point);
+	if (end->is_late)
+		fprintf(stderr,
+			"was ended after %.3g s, which is what the budget had for it: this point "
+			"is left out\n",
+			limit_s);
+	else if (WIFSIGNALED(status))
 		fprintf(stderr, "was ended by signal %d: this point is left out\n",
 			WTERMSIG(status));
 	else
@@ -254,26 +309,45 @@ static void say_failed(const struct sweep_point *point, int status)
 			WEXITSTATUS(status));
 }
 
+/* Repeats that another sweep has put into the same file since this one has looked, or this one for
+ * the same command at another point, are not made again.  *more: there are such. */
+static struct rf_error *look_again(struct sweep_point *point, struct store *store, bool *more)
+{
+	int64_t id;
+	size_t n = 0;
+	struct rf_error *error = store_find(store, point->identity, &id);
+	if (!error && id > 0)
+		error = store_count(store, id, &n);
+	*more = !error && n > point->n_kept + point->n_new;
+	if (*more)
+		point->n_kept = n - point->n_new;
+	return error;
+}
+
 /* Its first repeats have the memory traffic; the others are there for their times. */
 static struct rf_error *measure_point(struct sweep *sweep, struct store *store, size_t i,
-				      bool *interrupted)
+				      double limit_s, int *interrupted)
 {
 	struct sweep_point *point = &sweep->points[i];
 	const uint64_t begin_ns = clock_now_ns();
 	struct profile *profile = NULL;
-	int status = 0;
+	struct used_files before;
+	struct one_run_end end = {0};
 	const bool traced = point->n_kept + point->n_new < sweep->options->traced;
-	struct rf_error *error =
-		measure(&sweep->options->measure, point->command, traced, &status, &profile);
+	struct rf_error *error = identity_named_files(point->command, &before)
+					 ?: measure(&sweep->options->measure, point->command,
+						    traced, limit_s, &end, &profile);
 	const double took_s = (double)(clock_now_ns() - begin_ns) * 1e-9;
 	if (!error && profile)
-		error = keep(point, store, profile, traced);
+		error = keep(point, store, profile, &before, traced);
 	else if (!error)
 		point->failed = true;
-	*interrupted =
-		WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM);
+	*interrupted = end.interrupted;
 	if (point->failed && !*interrupted)
-		say_failed(point, status);
+		say_failed(point, &end, limit_s);
+	if (!error && profile && !point->n_new)
+		note_kernels(point, profile);
+	identity_free_files(&before);
 	point->n_new += !error && profile;
 	point->longest_s = took_s > point->longest_s ? took_s : point->longest_s;
 	profile_destroy(profile);
@@ -345,23 +419,42 @@ static double part_done(const struct sweep *sweep, double spent_s)
 	return made + missing ? (double)made / (double)(made + missing) : 1;
 }
 
-struct rf_error *sweep_run(struct sweep *sweep, struct store *store, bool *interrupted)
+/* What the next run may take of what is left: where others have not run at all yet one half, so
+ * that a program that does not end leaves them something.  0: all that it wants. */
+static double limit_of(const struct sweep *sweep, size_t next, double spent_s)
+{
+	const double left_s = sweep->options->budget_s - spent_s;
+	bool others = false;
+	for (size_t i = 0; i < sweep->space.n_points; i++) {
+		const struct sweep_point *point = &sweep->points[i];
+		others |= i != next && !point->failed && !(point->n_kept + point->n_new);
+	}
+	return sweep->options->budget_s > 0 ? fmax(others ? left_s / 2 : left_s, 0.1) : 0;
+}
+
+struct rf_error *sweep_run(struct sweep *sweep, struct store *store, int *interrupted)
 {
 	const uint64_t begin_ns = clock_now_ns();
 	const double budget_s = sweep->options->budget_s;
 	struct progress progress = progress_begin(sweep->options->quiet ? NULL : stderr);
 	struct rf_error *error = NULL;
-	*interrupted = false;
+	*interrupted = 0;
 	while (!error && !*interrupted) {
 		const double spent_s = (double)(clock_now_ns() - begin_ns) * 1e-9;
 		size_t next = least_measured(sweep);
 		if (next == NO_POINT && budget_s > 0)
 			next = most_unsure(sweep, store);
 		if (next == NO_POINT ||
-		    (budget_s > 0 && spent_s + sweep->points[next].longest_s > budget_s))
+		    (budget_s > 0 &&
+		     (spent_s >= budget_s || spent_s + sweep->points[next].longest_s > budget_s)))
 			break;
+		bool more;
+		error = look_again(&sweep->points[next], store, &more);
+		if (error || more)
+			continue;
 		progress_show(&progress, part_done(sweep, spent_s), "sweep");
-		error = measure_point(sweep, store, next, interrupted);
+		error = measure_point(sweep, store, next, limit_of(sweep, next, spent_s),
+				      interrupted);
 	}
 	progress_end(&progress);
 	return error;

@@ -51,5 +51,5 @@ struct rf_error *sweep_keep(const struct sweep *sweep, struct store *store, cons
  * to.  `store` may be NULL. */
 struct rf_error *sweep_look(struct sweep *sweep, struct store *store, bool forgets);
 /* Measures what is missing.  A program that fails at a point is told of on standard error, and that
- * point is left out.  *interrupted: a program was ended by a signal, and the sweep with it. */
-struct rf_error *sweep_run(struct sweep *sweep, struct store *store, bool *interrupted);
+ * point is left out.  *interrupted: the signal that has ended the sweep, or 0. */
+struct rf_error *sweep_run(struct sweep *sweep, struct store *store, int *interrupted);

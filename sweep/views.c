@@ -83,6 +83,10 @@ static void put_row(const struct sweep *sweep, size_t point, const char *kernel,
 	if (!result->repeats)
 		return;
 	text_table_text(table, CALLS, REPORT_NUMBER(result->calls));
+	if (!(result->calls > 0)) {
+		text_table_text(table, TIME, "not called");
+		return;
+	}
 	if (result->of[SWEEP_TIME].n) {
 		text_table_put(table, TIME, STYLE_PLAIN, "%s s", REPORT_NUMBER(time->median));
 		text_table_put(table, SPREAD, STYLE_PLAIN, "%.1f %%",

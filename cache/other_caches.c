@@ -14,7 +14,8 @@ struct other_caches {
 	unsigned line, line_bits;
 	struct other_bytes *accounts;
 	size_t n_accounts;
-	uint64_t n_lost; /* not counted */
+	uint64_t n_lost;  /* not counted */
+	bool looks_ahead; /* nothing counts */
 };
 
 static struct other_bytes *account_of(struct other_caches *caches, uint32_t who)
@@ -30,7 +31,8 @@ static struct other_bytes *account_of(struct other_caches *caches, uint32_t who)
 static void note(void *context, enum traffic event, uint32_t who, uint64_t line)
 {
 	struct other_caches *caches = context;
-	struct other_bytes *account = event < OTHER_EVENTS ? account_of(caches, who) : NULL;
+	const bool counts = event < OTHER_EVENTS && !caches->looks_ahead;
+	struct other_bytes *account = counts ? account_of(caches, who) : NULL;
 	(void)line;
 	if (account)
 		account->events[event] += caches->line;
@@ -38,7 +40,8 @@ static void note(void *context, enum traffic event, uint32_t who, uint64_t line)
 
 static void note_through(void *context, uint32_t who, uint64_t line, unsigned n)
 {
-	struct other_bytes *account = account_of(context, who);
+	struct other_caches *caches = context;
+	struct other_bytes *account = caches->looks_ahead ? NULL : account_of(caches, who);
 	(void)line;
 	if (account)
 		account->through += n;
@@ -87,6 +90,23 @@ void other_caches_access(struct other_caches *caches, unsigned core, unsigned sp
 		address += here;
 		n -= here;
 	}
+}
+
+void other_caches_empty(struct other_caches *caches)
+{
+	hierarchy_empty(caches->hierarchy);
+}
+
+void other_caches_look_ahead(struct other_caches *caches)
+{
+	other_caches_empty(caches);
+	caches->looks_ahead = true;
+}
+
+void other_caches_look_back(struct other_caches *caches)
+{
+	hierarchy_finish(caches->hierarchy);
+	caches->looks_ahead = false;
 }
 
 void other_caches_finish(struct other_caches *caches)

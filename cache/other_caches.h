@@ -29,6 +29,13 @@ void other_caches_destroy(struct other_caches *caches);
 void other_caches_access(struct other_caches *caches, unsigned core, unsigned space,
 			 uint64_t address, unsigned n, enum cache_access kind, uint32_t who);
 
+/* Empties all of them: what is changed counts as left there, and nothing is written for anybody. */
+void other_caches_empty(struct other_caches *caches);
+/* The same.  The accesses that follow move lines, and nothing of that is counted. */
+void other_caches_look_ahead(struct other_caches *caches);
+/* Accesses count again: the caches keep what they have, and nothing of it is changed. */
+void other_caches_look_back(struct other_caches *caches);
+
 /* The end: what is changed and still in a cache counts as left there. */
 void other_caches_finish(struct other_caches *caches);
 

@@ -90,11 +90,8 @@ static struct rf_error *other_caches_objection(const struct options *given)
 		return usage_error("all accesses are traced, in all sets: goes without "
 				   "--cache-sample and --slowdown",
 				   option);
-	if (given->caches != CACHES_AS_IS || given->delay || given->duration || given->start_at ||
-	    given->stop_at)
-		return usage_error("of the whole program, in caches as they are: goes without "
-				   "--caches and without a span",
-				   option);
+	if (given->delay || given->duration || given->start_at || given->stop_at)
+		return usage_error("of the whole program: goes without a span", option);
 	if (given->traffic == TRAFFIC_PMU || given->traffic == TRAFFIC_NONE ||
 	    given->work == WORK_PMU || given->run == RUN_KIND_TIME)
 		return usage_error("accesses are traced in the counted run: goes without "

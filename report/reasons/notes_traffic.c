@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#define MUCH_LONGER 3 /* that the counted run took than the program */
 #define MAX_DATA 3    /* functions */
 #define MAX_OBJECTS 3 /* of a function */
 
@@ -166,6 +167,30 @@ static void note_caches(const struct profile *profile, FILE *notes)
 		     cut);
 }
 
+/* Said once, whichever of them has asked for it. */
+static void note_cost(const struct profile *profile, FILE *notes)
+{
+	const double native = profile_number_fact(profile, "wall_s", 0),
+		     counted = profile_number_fact(profile, "counted_wall_s", 0);
+	const char *caches = profile_get_fact(profile, "traffic_caches");
+	const char *const whys[] = {
+		profile_get_fact(profile, "other_geometry") ? "another machine's caches" : NULL,
+		page_walks_known(profile) ? "the TLB" : NULL,
+		caches && strcmp(caches, "as-is") != 0 ? "caches that are cold or warm at calls"
+						       : NULL};
+	char text[160] = "";
+	for (size_t i = 0; i < sizeof(whys) / sizeof(*whys); i++)
+		if (whys[i])
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+				 *text ? " and " : "", whys[i]);
+	if (!*text || !(native > 0) || !(counted > MUCH_LONGER * native))
+		return;
+	note(notes,
+	     "all accesses were traced, and none in windows of time, for %s: the counted run took "
+	     "%.3g s, %.3g times as long as the program; fewer turns or smaller data ask the same",
+	     text, counted, counted / native);
+}
+
 static void note_walks(const struct profile *profile, FILE *notes)
 {
 	const struct page_walks all = page_walks_of_all(profile);
@@ -204,6 +229,7 @@ static void note_doubts(const struct report_view *view, FILE *notes)
 		     "other_caches in JSON; no other figure is about them",
 		     other);
 	note_walks(profile, notes);
+	note_cost(profile, notes);
 	if (profile_fact_is(profile, "traffic_geometry_source", "given") ||
 	    profile_fact_is(profile, "traffic_geometry_source", "file"))
 		note(notes, "the roofs are this machine's, the caches are not: \"roof\" and "

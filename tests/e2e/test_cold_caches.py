@@ -1,5 +1,6 @@
 """--caches=cold and warm: what kernels move between memory and caches that are empty, or have what they use (docs/kernels.md)."""
 
+import collections
 import os
 import random
 import re
@@ -40,6 +41,30 @@ def test_other_threads_lose_their_lines_too(t):
     said, rows = kernels(t, ("5", "threads"), "--caches=cold")
     assert {name: row["mem_read_bytes"] for name, row in rows.items()} == \
         {name: size + LINE for name, size in ARRAYS.items()}
+
+
+@pytest.mark.parametrize("words", [("7",), ("5", "threads")], ids=["alone", "threads"])
+@pytest.mark.parametrize("line, more", [(256, ""), (64, ""), (128, ":write-through")], ids=["256", "64", "through"])
+@pytest.mark.parametrize("caches", ["cold", "warm"])
+def test_another_machines_caches(t, words, line, more, caches):
+    """They are emptied and filled at the same moments, whatever their lines are."""
+    other = f"--other-caches=line={line},L1=64K:4{more},L2=4M:16:inclusive"
+    program = t.program(os.path.join(HERE, "programs", "cold_kernels.c"), ("-O1", "-fno-tree-loop-distribute-patterns"),
+                        ("-pthread",))
+    report = t.profile([program, *words], f"--kernel={','.join(ARRAYS)}", CACHES, f"--caches={caches}", other).json
+    rows = {row["name"]: row for row in report["other_caches"]["functions"]}
+    nothing = collections.Counter()  # no row: all of it was in L1
+    assert "kernel_dgemm" in rows
+    for name, size in ARRAYS.items():
+        n = 3 if name == "kernel_dgemm" else size // (8 * N)
+        lines = n * -(-size // n // line) + 1  # of each array, and of the return address
+        row = rows.get(name, nothing)
+        came = row["mem_read_bytes"] + row["mem_write_allocate_bytes"]
+        assert came == (int(words[0]) * lines * line if caches == "cold" else 0), (name, row)
+        assert row["mem_write_back_bytes"] == 0, (name, row)
+    assert {name: row["per_call"]["mem_read_bytes"] for name, row in
+            ((row["name"], row) for row in report["kernels"])} == \
+        {name: size + LINE if caches == "cold" else 0 for name, size in ARRAYS.items()}
 
 
 @pytest.mark.parametrize("words", [("7",), ("5", "threads")], ids=["alone", "threads"])

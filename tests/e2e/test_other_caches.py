@@ -119,10 +119,21 @@ def test_it_is_kept(t):
     assert json.loads(again.stdout)["other_caches"] == result.json["other_caches"]
 
 
+def test_what_it_costs_is_said(t):
+    """Where the counted run took much longer than the program, and what for; not where nothing of that was asked for."""
+    program = t.program(os.path.join(HERE, "other_caches.c"), FLAGS)
+    for options, whose in ((("--other-caches=a64fx", "--tlb"), "another machine's caches and the TLB"), (("--cache-sample=16",), None)):
+        run = t.profile([program], *options, timeout=300).json["run"]
+        told = [note for note in run["notes"] if "none in windows of time" in note]
+        assert len(told) == (1 if whose and run["counted_wall_s"] > 3 * run["wall_s"] else 0), (run["notes"], run["counted_wall_s"])
+        assert not told or f"for {whose}: the counted run took {run['counted_wall_s']:.3g} s" in told[0], told
+    assert not whose
+
+
 @pytest.mark.parametrize("options, words", named({
     "sample": (["--other-caches=a64fx", "--cache-sample=4"], "all accesses are traced"),
     "windows": (["--other-caches=a64fx", "--slowdown=1.5"], "all accesses are traced"),
-    "cold": (["--other-caches=a64fx", "--kernel=main", "--caches=cold"], "in caches as they are"),
+    "cold": (["--other-caches=a64fx", "--caches=cold"], "needs --kernel"),
     "span": (["--other-caches=a64fx", "--delay=1s"], "of the whole program"),
     "untraced": (["--other-caches=a64fx", "--traffic=none"], "traced in the counted run"),
     "timed": (["--other-caches=a64fx", "--run=time"], "traced in the counted run"),

@@ -130,7 +130,7 @@ void simulation_run(struct simulation *simulation, struct access_filter *filter)
 
 void simulation_access_other(struct simulation *simulation, const struct access *access)
 {
-	assert(!access->later && !simulation->looks_ahead);
+	assert(!access->later);
 	for (unsigned rest = access->kinds; rest; rest &= rest - 1)
 		other_caches_access(simulation->other, access->filter->core,
 				    (unsigned)(access->line >> SPACE_SHIFT), access->address,
@@ -163,6 +163,8 @@ void simulation_empty(struct simulation *simulation)
 	if (simulation->running)
 		access_filter_end(simulation->running);
 	hierarchy_empty(simulation->hierarchy);
+	if (simulation->other)
+		other_caches_empty(simulation->other);
 	working_set_empty(simulation->working_set);
 	conflicts_empty(simulation->conflicts);
 }
@@ -170,6 +172,8 @@ void simulation_empty(struct simulation *simulation)
 void simulation_look_ahead(struct simulation *simulation)
 {
 	simulation_empty(simulation);
+	if (simulation->other)
+		other_caches_look_ahead(simulation->other);
 	simulation->looks_ahead = true;
 }
 
@@ -177,6 +181,8 @@ void simulation_look_back(struct simulation *simulation)
 {
 	simulation_run(simulation, NULL);
 	hierarchy_finish(simulation->hierarchy);
+	if (simulation->other)
+		other_caches_look_back(simulation->other);
 	simulation->looks_ahead = false;
 }
 

@@ -50,7 +50,7 @@ struct traffic_options {
 	const char *kernels; /* names with commas between them (tracer/kernel), or NULL */
 	enum caches_at_calls caches_at_calls;
 	/* Another machine's caches, in which the same is simulated, too; or NULL.  Only with a
-	 * cache_sample of 1 and a slowdown of 0, and where caches are left as they are at calls. */
+	 * cache_sample of 1 and a slowdown of 0. */
 	const struct geometry *other;
 	bool tlb; /* one is simulated: of tlb_pages, or where these are 0 of this machine's reach */
 	/* Pages of 4 KiB that the nearest and the farthest TLB reach, of which all accesses are

@@ -136,3 +136,29 @@ Test(other_caches, zeroed_parts_are_combined)
 	cr_assert_eq(other_caches_bytes(caches, 0).events[TRAFFIC_MEM_NON_TEMPORAL], 64 * 400);
 	other_caches_destroy(caches);
 }
+
+/* Five lines that are stored to, of which a call uses four: emptied, nothing of it is written back;
+ * looked ahead, nothing counts, and the call finds what it has used. */
+Test(other_caches, emptied_and_filled)
+{
+	const struct geometry geometry = parse("line=256,L1=4K:4,L2=64K:8");
+	struct other_caches *caches = other_caches_create(&geometry);
+	for (unsigned i = 0; i < 5; i++)
+		other_caches_access(caches, 0, 0, 0x10000 + 256 * i, 8, CACHE_STORE, 1);
+	other_caches_look_ahead(caches);
+	for (unsigned i = 0; i < 4; i++)
+		other_caches_access(caches, 0, 0, 0x10000 + 256 * i, 8, CACHE_STORE, 2);
+	other_caches_look_back(caches);
+	const struct other_bytes first = other_caches_bytes(caches, 1);
+	cr_expect_eq(first.events[TRAFFIC_MEM_WRITE_ALLOCATE], 5 * 256);
+	cr_expect_eq(first.events[TRAFFIC_MEM_LEFT], 5 * 256);
+	cr_expect_eq(first.events[TRAFFIC_MEM_WRITE_BACK], 0);
+	for (int event = 0; event < OTHER_EVENTS; event++)
+		cr_expect_eq(other_caches_bytes(caches, 2).events[event], 0, "%d", event);
+	for (unsigned i = 0; i < 5; i++)
+		other_caches_access(caches, 0, 0, 0x10000 + 256 * i, 8, CACHE_LOAD, 3);
+	other_caches_finish(caches);
+	cr_expect_eq(other_caches_bytes(caches, 3).events[TRAFFIC_MEM_READ], 256);
+	cr_expect_eq(other_caches_bytes(caches, 2).events[TRAFFIC_MEM_LEFT], 0);
+	other_caches_destroy(caches);
+}

@@ -228,7 +228,7 @@ static struct rf_error *take_run_options(const struct options *given, const char
 	const bool is_part = span_is_asked_for(&options->span);
 	if (is_part && given->run != RUN_KIND_BOTH)
 		return usage_error("two jobs cannot know that they measure the same part", "--run");
-	if (is_part && given->kernel)
+	if (is_part && given->kernel && !given->pid)
 		return usage_error("calls are of the whole run: goes without a span", "--kernel");
 	options->counters.work = is_part ? WORK_COUNT : options->counters.work;
 	return given->cache ? geometry_wanted(given->cache, &(struct geometry_known){0}, &geometry)
@@ -390,7 +390,7 @@ static struct rf_error *check_attach(const struct options *given, const char **w
 		       {given->stop_at, "--stop-at"},
 		       {given->work, "--work"},
 		       {given->traffic, "--traffic"},
-		       {given->kernel, "--kernel"},
+		       {given->caches != CACHES_AS_IS, "--caches"},
 		       {given->replay, "--replay"},
 		       {given->other_caches, "--other-caches"}};
 	if (*words)

@@ -9,6 +9,8 @@ function kernelsSection(profile) {
 	const head = ["kernel", "calls", "threads", "a call", "median call", "Gflop/s", "flop", "loaded and stored", `${caches}from memory`, `${caches}to memory`];
 	const cells = kernel => {
 		const call = kernel.per_call;
+		if (kernel.calls === null) // a process that ran already
+			return [kernel.name, DASH, DASH, `${formatSeconds(kernel.time_s)} in all`, ...Array(head.length - 4).fill(DASH)];
 		if (!call)
 			return [kernel.name, "0", ...Array(head.length - 2).fill(DASH)];
 		return [kernel.name, formatCount(kernel.calls), String(kernel.threads), formatSeconds(call.time_s), formatSeconds(kernel.call_times && kernel.call_times.median_s),

@@ -56,18 +56,19 @@ void report_json_kernels(struct json_writer *out, const char *key, const struct 
 {
 	const char *fact = profile_get_fact(profile, "traffic_caches");
 	const char *caches = fact ? fact : "as-is";
+	const bool counted = kernel_calls_known(profile);
 	put_array(out, key);
 	for (size_t i = 0; i < profile->n_kernel_sums; i++) {
 		const struct profile_kernel_sum *sum = &profile->kernel_sums[i];
 		const struct profile_kernel *kernel = &profile->kernels[sum->kernel];
 		put_object(out, NULL);
 		put_text(out, "name", kernel->name);
-		put_count(out, "calls", kernel->calls);
-		put_count(out, "threads", kernel->threads);
-		put_count(out, "flop", sum->flop);
-		put_count(out, "load_bytes", sum->load_bytes);
-		put_count(out, "store_bytes", sum->store_bytes);
-		put_count(out, "instructions", sum->instructions);
+		put_known(out, "calls", counted, kernel->calls);
+		put_known(out, "threads", counted, kernel->threads);
+		put_known(out, "flop", counted, sum->flop);
+		put_known(out, "load_bytes", counted, sum->load_bytes);
+		put_known(out, "store_bytes", counted, sum->store_bytes);
+		put_known(out, "instructions", counted, sum->instructions);
 		put_bytes(out, sum, 1);
 		put_text(out, "caches", sum->traced ? caches : NULL);
 		put_real(out, "time_s", has_time(sum) ? (double)sum->calls_ns * 1e-9 : NAN);

@@ -9,6 +9,7 @@
 #include "report/reasons/notes_once.h"
 #include "report/reasons/notes_rows.h"
 #include "report/reasons/notes_traffic.h"
+#include "report/rows/kernel_sums.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -404,12 +405,27 @@ static void note_call_times(const struct profile *profile, FILE *notes)
 		     missing, of_last ? of_last : "not known");
 }
 
+/* Of a process that ran already: it may be there, and have no sample. */
+static void note_sampled_kernel(const struct profile *profile, uint32_t kernel, FILE *notes)
+{
+	bool is_there = false;
+	for (size_t i = 0; i < profile->n_kernel_places; i++)
+		is_there |= profile->kernel_places[i].kernel == kernel;
+	if (!is_there)
+		note_first(notes,
+			   "kernel %s: no file that the process had mapped has a function of that "
+			   "name",
+			   profile->kernels[kernel].name);
+}
+
 static void note_kernels(const struct report_view *view, FILE *notes)
 {
 	const struct profile *profile = view->profile;
 	const char *incomplete = profile_get_fact(profile, "kernels_incomplete");
 	for (size_t i = 0; i < profile->n_kernels; i++)
-		if (!profile->kernels[i].calls)
+		if (!kernel_calls_known(profile))
+			note_sampled_kernel(profile, (uint32_t)i, notes);
+		else if (!profile->kernels[i].calls)
 			note_first(notes,
 				   "kernel %s: nothing of that name was called in counted code; a "
 				   "name is that "

@@ -206,6 +206,11 @@ static bool add_times(const struct profile *profile, const struct model *plain,
 /* Where not all calls were timed, so few of them say little. */
 #define FEWEST_CALLS 30
 
+bool kernel_calls_known(const struct profile *profile)
+{
+	return profile_get_fact(profile, "attached") == NULL;
+}
+
 const struct profile_kernel_time *kernel_time_of(const struct profile *profile, uint32_t kernel)
 {
 	for (size_t i = 0; i < profile->n_kernel_times; i++) {

@@ -41,6 +41,22 @@ static void put_calls(const struct profile *profile, const struct profile_kernel
 			       REPORT_NUMBER(time->q3_s));
 }
 
+static void put_time(const struct profile_kernel_sum *sum, struct text_table *table)
+{
+	text_table_put(table, TIME, STYLE_PLAIN, "%s ± %s s",
+		       REPORT_NUMBER((double)sum->calls_ns * 1e-9),
+		       REPORT_NUMBER(sum->halfwidth_s));
+}
+
+/* All that is known of one in a process that ran already. */
+static void put_sampled(const struct profile_kernel_sum *sum, struct text_table *table)
+{
+	if (!sum->samples || !sum->calls_ns)
+		return;
+	text_table_text(table, BY, "samples");
+	put_time(sum, table);
+}
+
 static void put_row(const struct profile *profile, const struct profile_kernel_sum *sum,
 		    struct text_table *table)
 {
@@ -50,14 +66,17 @@ static void put_row(const struct profile *profile, const struct profile_kernel_s
 	char cell[64];
 	text_table_row(table);
 	text_table_text(table, NAME, kernel->name);
+	if (!kernel_calls_known(profile)) {
+		put_sampled(sum, table);
+		return;
+	}
 	text_table_put(table, CALLS, STYLE_PLAIN, "%llu", (unsigned long long)kernel->calls);
 	if (!kernel->calls)
 		return;
 	text_table_put(table, THREADS, STYLE_PLAIN, "%u", kernel->threads);
 	if ((sum->samples || sum->by_call) && time_s > 0) {
 		put_calls(profile, sum, table);
-		text_table_put(table, TIME, STYLE_PLAIN, "%s ± %s s", REPORT_NUMBER(time_s),
-			       REPORT_NUMBER(sum->halfwidth_s));
+		put_time(sum, table);
 		text_table_put(table, PER_CALL, STYLE_PLAIN, "%s s", REPORT_NUMBER(time_s / calls));
 		text_table_text(table, SPEED, REPORT_NUMBER((double)sum->flop / time_s * 1e-9));
 	}

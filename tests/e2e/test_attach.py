@@ -198,13 +198,60 @@ def test_json_is_as_its_schema_says(t):
     (["-p", "4194304"], b"no process 4194304"),
     (["-p", "1", "/bin/true"], b"not both"),
     (["-p", "1", "--once"], b"goes without --pid"),
-    (["-p", "1", "--kernel=main"], b"goes without --pid"),
+    (["-p", "1", "--kernel=main", "--caches=cold"], b"goes without --pid"),
+    (["-p", "1", "--kernel=main,main"], b"twice"),
     (["-p", "0"], b"a number from 1 on"),
     (["-p", "1", "--sampler=timer"], b"preloaded"),
 ])
 def test_what_cannot_be_is_refused(t, options, message):
     result = t.rfprof(*options)
     assert result.status == 2 and message in result.stderr, str(result)
+
+
+def check_kernel(report, row, names):
+    """Its processor time is that of the functions that it is, and of interrupts within; its time has what threads
+    waited for a processor besides."""
+    own = sum(function["time_s"] for name in names for function in functions(report, name))
+    system = sum(function["time_s"] for function in report["functions"] if function["module"] == "[kernel]")
+    assert own > 0.1 and -1e-6 <= row["cpu_time_s"] - own <= system + 1e-6, (row, own, system)
+    assert row["cpu_time_s"] - 1e-6 <= row["time_s"] <= report["run"]["account"]["lives_s"], row
+
+
+@pytest.mark.parametrize("kernel, names", [("phase_b", ("phase_b", "inner")), ("inner", ("inner",))])
+def test_time_of_kernels(t, kernel, names):
+    """By stacks, with what they call; neither work nor calls are known, and none is told."""
+    jsonschema = pytest.importorskip("jsonschema")
+    process = started(t, "b99999")
+    report = attach(t, process.pid, "--duration=1.5s", f"--kernel={kernel},not_there")
+    ended(process)
+    row, missing = report["kernels"]
+    assert row["time_source"] == "samples" and row["samples"] > 100, row
+    check_kernel(report, row, names)
+    for name in ("calls", "threads", "flop", "load_bytes", "instructions", "mem_read_bytes", "per_call", "call_times"):
+        assert row[name] is None and missing[name] is None, name
+    assert missing["time_s"] is None
+    notes = report["run"]["notes"]
+    assert any("not_there" in note and "no file" in note for note in notes) and not any(kernel in note for note in notes), notes
+    schema = json.loads(text(os.path.join(SOURCE, "docs", "report.schema.json")))
+    assert not list(jsonschema.Draft7Validator(schema).iter_errors(report))
+
+
+def test_time_of_a_kernel_in_a_library_that_is_opened_meanwhile(t):
+    library = os.path.join(t.directory, "libplug.so")
+    with open(os.path.join(t.directory, "plug.c"), "w") as file:
+        file.write("void plugged(void) { for (volatile long i = 0; i < 30000000; i++) ; }\n")
+    assert t.run(["cc", "-O1", "-g", "-fno-omit-frame-pointer", "-shared", "-fPIC", "-o", library,
+                  os.path.join(t.directory, "plug.c")]).status == 0
+    script = (f"import ctypes, time\nprint('there', flush=True)\ntime.sleep(1)\nplug = ctypes.CDLL({library!r})\n"
+              "end = time.monotonic() + 6\nwhile time.monotonic() < end: plug.plugged()\n")
+    process = subprocess.Popen(["python3", "-c", script], stdout=subprocess.PIPE, env=t.environment())
+    assert process.stdout.readline() == b"there\n"
+    report = attach(t, process.pid, "--duration=3s", "--kernel=plugged")
+    process.kill()
+    process.communicate()
+    row, = report["kernels"]
+    assert row["time_source"] == "samples"
+    check_kernel(report, row, ("plugged",))
 
 
 def test_another_users_process_is_refused(t):

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "tracer/attach/attached.h"
+#include "tracer/kernel/kernel_process.h"
 
 static void say_beginning(const struct run *run)
 {
@@ -32,8 +33,19 @@ struct rf_error *run_attached(struct run *run)
 						 .kept = run->kept};
 	struct profile_timed_run row = {.shown = true};
 	struct attached_result result = {0};
+	struct kernel_process *kernels = NULL;
 	say_beginning(run);
-	struct rf_error *error = attached_measure(&options, run->profile, &result);
+	struct rf_error *error =
+		run->options->traffic.kernels
+			? kernel_process_create(options.pid, run->options->traffic.kernels,
+						run->profile, &kernels)
+			: NULL;
+	error = error ?: attached_measure(&options, run->profile, &result);
+	if (kernels)
+		profile_set_fact(run->profile, "call_times_why", "%s", "the process ran already");
+	if (!error && kernels) /* in libraries that it has opened meanwhile */
+		kernel_process_look(kernels);
+	kernel_process_destroy(kernels);
 	if (error)
 		return error;
 	row.wall_s = result.wall_s;

@@ -6,6 +6,7 @@
 #include "base/search.h"
 #include "tracer/calls/call_finder.h"
 #include "tracer/calls/mapping_watch.h"
+#include "tracer/schedule/kernel_sums.h"
 
 #include <errno.h>
 
@@ -101,7 +102,7 @@ void call_reader_mark(struct call_reader *reader, enum call_event_kind kind, uin
 	add_event(reader, (struct call_event){.time = time, .kind = (uint8_t)kind});
 }
 
-static void count_hit(struct call_reader *reader, uint32_t tid)
+static void count_hit(struct call_reader *reader, uint32_t pid, uint32_t tid)
 {
 	reader->all_hits++;
 	for (size_t i = 0; i < reader->n_hits; i++)
@@ -110,21 +111,32 @@ static void count_hit(struct call_reader *reader, uint32_t tid)
 			return;
 		}
 	if (!rf_array_push(reader->hits, reader->n_hits, reader->cap_hits,
-			   ((struct thread_hits){tid, 1})))
+			   ((struct thread_hits){pid, tid, 1})))
 		reader->memory_is_short = true;
 }
 
-uint64_t call_reader_most_hits(const struct call_reader *reader)
+/* A process's clock is exact at any moment, a thread's sum that of the last tick.  Other processes'
+ * clocks are not looked at: these are taken to run all the time. */
+struct call_load call_reader_load(const struct call_reader *reader, uint64_t now)
 {
-	uint64_t most = 0;
+	struct call_load load = {0, now > reader->cleared_ns ? now - reader->cleared_ns : 0};
+	bool is_first = !reader->processes.n_items;
 	for (size_t i = 0; i < reader->n_hits; i++)
-		most = reader->hits[i].n > most ? reader->hits[i].n : most;
-	return most;
+		if (reader->hits[i].n > load.hits) {
+			load.hits = reader->hits[i].n;
+			is_first = reader->hits[i].pid == (uint32_t)reader->pid;
+		}
+	const uint64_t ran = is_first ? kernel_sums_ran(reader->pid) : 0;
+	if (ran && reader->cleared_ran_ns && ran - reader->cleared_ran_ns < load.ran_ns)
+		load.ran_ns = ran - reader->cleared_ran_ns;
+	return load;
 }
 
 void call_reader_clear_hits(struct call_reader *reader)
 {
 	reader->n_hits = 0;
+	reader->cleared_ns = clock_now_ns();
+	reader->cleared_ran_ns = kernel_sums_ran(reader->pid);
 }
 
 struct read_context {
@@ -230,7 +242,7 @@ static void add_hit(struct call_reader *reader, size_t number, const struct perf
 static void take_hit(struct call_reader *reader, const struct call_cpu *cpu,
 		     const struct perf_record *record)
 {
-	count_hit(reader, record->tid);
+	count_hit(reader, record->pid, record->tid);
 	for (size_t i = 0; i < reader->places.n; i++)
 		if (cpu->ids[i] == record->id && record->has_regs &&
 		    reader->places.items[i].address == record->ip) { /* it may have been moved */

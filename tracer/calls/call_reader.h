@@ -7,6 +7,7 @@
 #include "tracer/calls/call_pairs.h"
 #include "tracer/calls/call_places.h"
 #include "tracer/calls/call_processes.h"
+#include "tracer/calls/call_schedule.h"
 
 #include <poll.h>
 #include <stdbool.h>
@@ -26,7 +27,7 @@ struct place_state {
 };
 
 struct thread_hits {
-	uint32_t tid;
+	uint32_t pid, tid;
 	uint64_t n;
 };
 
@@ -45,6 +46,8 @@ struct call_reader {
 	size_t n_events, cap_events;
 	struct thread_hits *hits; /* since call_reader_clear_hits */
 	size_t n_hits, cap_hits;
+	/* when that was, and how long the first process had run then, with all its threads */
+	uint64_t cleared_ns, cleared_ran_ns;
 	uint64_t all_hits; /* of all threads, in all of the run */
 	struct call_pairs pairs;
 	uint8_t from_one_place; /* bits of kernels: calls from elsewhere are not seen */
@@ -70,8 +73,9 @@ bool call_reader_read(struct call_reader *reader, uint64_t now);
 void call_reader_mark(struct call_reader *reader, enum call_event_kind kind, uint64_t time);
 /* Whether an address that calls return to is still looked for. */
 bool call_reader_lacks_back(const struct call_reader *reader);
-/* Of the thread that had most since call_reader_clear_hits. */
-uint64_t call_reader_most_hits(const struct call_reader *reader);
+/* Of the thread that had most since call_reader_clear_hits, until now: its process's threads
+ * together have had a processor for so long, and the time by the clock has not been less. */
+struct call_load call_reader_load(const struct call_reader *reader, uint64_t now);
 void call_reader_clear_hits(struct call_reader *reader);
 
 /* What to wait for: so many, of which the first is the caller's own; and what has come of it. */

@@ -24,11 +24,12 @@ void call_schedule_begin(struct call_schedule *schedule, double hit_ns, uint64_t
 					   .turned = now};
 }
 
-static void note_rate(struct call_schedule *schedule, uint64_t now, double spent_ns)
+static void note_rate(struct call_schedule *schedule, const struct call_load *load, double spent_ns)
 {
-	const double ns = now > schedule->turned ? (double)(now - schedule->turned) : 1;
-	const double rate = fmin(spent_ns / ns, 1);
+	const double rate = fmin(spent_ns / fmax((double)load->ran_ns, 1), 1);
 	const bool knows = !schedule->is_whole && schedule->n_cycles;
+	if (knows && !load->hits && load->ran_ns < CALL_LEAST_RAN_NS)
+		return;
 	schedule->rate = knows ? KEPT * schedule->rate + (1 - KEPT) * rate : rate;
 }
 
@@ -44,10 +45,10 @@ static void begin_cycle(struct call_schedule *schedule, uint64_t now)
 }
 
 /* On all the time: false: that costs too much. */
-static bool stays_whole(struct call_schedule *schedule, uint64_t now, double spent_ns)
+static bool stays_whole(struct call_schedule *schedule, uint64_t now, const struct call_load *load,
+			double spent_ns)
 {
-	const double ns = (double)(now - schedule->turned);
-	const double left = schedule->purse_ns + CALL_MOST_SHARE * ns - spent_ns;
+	const double left = schedule->purse_ns + CALL_MOST_SHARE * (double)load->ran_ns - spent_ns;
 	if (left >= 0 && now - schedule->turned < CALL_CYCLE_NS)
 		return true;
 	schedule->purse_ns = fmin(left, CALL_AT_ONCE_NS);
@@ -55,22 +56,22 @@ static bool stays_whole(struct call_schedule *schedule, uint64_t now, double spe
 		schedule->turned = now;
 		return true;
 	}
-	note_rate(schedule, now, spent_ns);
+	note_rate(schedule, load, spent_ns);
 	schedule->rate = fmax(schedule->rate, CALL_WINDOW_SHARE);
 	schedule->is_whole = false;
 	begin_cycle(schedule, now);
 	return false;
 }
 
-bool call_schedule_step(struct call_schedule *schedule, uint64_t now, uint64_t hits)
+bool call_schedule_step(struct call_schedule *schedule, uint64_t now, const struct call_load *load)
 {
-	const double spent_ns = (double)hits * schedule->hit_ns;
+	const double spent_ns = (double)load->hits * schedule->hit_ns;
 	if (schedule->is_on && schedule->is_whole) {
-		schedule->is_on = stays_whole(schedule, now, spent_ns);
+		schedule->is_on = stays_whole(schedule, now, load, spent_ns);
 	} else if (schedule->is_on) {
 		schedule->is_on = now < schedule->off && spent_ns <= CALL_AT_ONCE_NS;
 		if (!schedule->is_on) {
-			note_rate(schedule, now, spent_ns);
+			note_rate(schedule, load, spent_ns);
 			schedule->off = now;
 		}
 	} else {

@@ -1,5 +1,5 @@
 /* When breakpoints of calls are on, so that they slow the program down by no more than a share of
- * its time.
+ * its time: of what its threads have a processor, however long others keep it from them.
  *
  * They are on from the beginning, and stay so where calls are long.  Where they are short, cycles
  * of CALL_CYCLE_NS follow of which each has one window in which they are on.  How long that is, and
@@ -19,6 +19,8 @@
 #define CALL_WINDOW_SHARE 0.0025
 /* What may be spent at once, ns: as a run begins, and in a window of which more was expected. */
 #define CALL_AT_ONCE_NS 1000000
+/* In a window in which threads have run for less, nothing is learned of what hits would take. */
+#define CALL_LEAST_RAN_NS 200000
 
 struct call_schedule {
 	double hit_ns;   /* what one breakpoint costs a thread */
@@ -32,10 +34,15 @@ struct call_schedule {
 	uint32_t n_cycles;
 };
 
+/* Of the thread that had most hits in this window: how many, and how long it had a processor
+ * meanwhile; without hits, how long any thread had one. */
+struct call_load {
+	uint64_t hits, ran_ns;
+};
+
 /* They are turned on at `now`; `hit_ns`: what one costs. */
 void call_schedule_begin(struct call_schedule *schedule, double hit_ns, uint64_t now);
-/* Whether they are to be on from now on; schedule->turned tells whether another window begins.
- * `hits`: of the thread that had most in this window. */
-bool call_schedule_step(struct call_schedule *schedule, uint64_t now, uint64_t hits);
+/* Whether they are to be on from now on; schedule->turned tells whether another window begins. */
+bool call_schedule_step(struct call_schedule *schedule, uint64_t now, const struct call_load *load);
 /* When the next step is worth while, ns. */
 uint64_t call_schedule_next(const struct call_schedule *schedule, uint64_t now);

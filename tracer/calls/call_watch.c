@@ -31,8 +31,7 @@ struct call_watch {
 	struct call_window *windows;
 	size_t n_windows, cap_windows;
 	struct call_schedule schedule;
-	bool is_closing;    /* calls that have begun in the window are waited for */
-	uint64_t closed_ns; /* when that began */
+	bool is_closing; /* calls that have begun in the window are waited for */
 	bool memory_is_short;
 	int stop; /* readable: the end */
 	pthread_t thread;
@@ -94,7 +93,6 @@ static void close_window(struct call_watch *watch, uint64_t now)
 	end_window(watch, now);
 	call_reader_mark(&watch->reader, CALL_CLOSE, now);
 	watch->is_closing = true;
-	watch->closed_ns = now;
 	call_reader_clear_hits(&watch->reader);
 }
 
@@ -102,8 +100,9 @@ static void close_window(struct call_watch *watch, uint64_t now)
  * times as long as others.  Not for ever where other threads are slowed down meanwhile. */
 static void wait_for_calls(struct call_watch *watch, uint64_t now)
 {
-	const double spent_ns = (double)call_reader_most_hits(&watch->reader) * watch->cost.hit_ns;
-	const double limit = CALL_MOST_WAIT_NS + CALL_MOST_SHARE * (double)(now - watch->closed_ns);
+	const struct call_load load = call_reader_load(&watch->reader, now);
+	const double spent_ns = (double)load.hits * watch->cost.hit_ns;
+	const double limit = CALL_MOST_WAIT_NS + CALL_MOST_SHARE * (double)load.ran_ns;
 	if (call_pairs_wait(&watch->reader.pairs) && spent_ns < limit)
 		return;
 	call_reader_turn(&watch->reader, false);
@@ -119,8 +118,8 @@ static void step(struct call_watch *watch, uint64_t now)
 		wait_for_calls(watch, now);
 		return;
 	}
-	const bool on =
-		call_schedule_step(&watch->schedule, now, call_reader_most_hits(&watch->reader));
+	const struct call_load load = call_reader_load(&watch->reader, now);
+	const bool on = call_schedule_step(&watch->schedule, now, &load);
 	if (was_on && !on) {
 		close_window(watch, now);
 	} else if (on && !was_on) {

@@ -44,19 +44,23 @@ static bool any_name(__attribute__((unused)) void *context,
 	return true;
 }
 
-/* A parameter whose first value is a number. */
+/* A parameter whose values are numbers, all of them. */
 static bool parameter_name(void *context, const char *name, double *value)
 {
 	const struct space *space = context;
+	bool is_number = false;
 	for (size_t i = 0; i < space->n_parameters; i++) {
-		char *end;
-		const char *text = space->parameters[i].values[0];
-		if (strcmp(space->parameters[i].name, name) != 0)
+		const struct parameter *parameter = &space->parameters[i];
+		if (strcmp(parameter->name, name) != 0)
 			continue;
-		*value = strtod(text, &end);
-		return end != text && !*end;
+		is_number = true;
+		for (size_t k = 0; k < parameter->n_values; k++) {
+			char *end;
+			*value = strtod(parameter->values[k], &end);
+			is_number &= end != parameter->values[k] && !*end;
+		}
 	}
-	return false;
+	return is_number;
 }
 
 /* `space`: whose parameters it may name; NULL: any. */

@@ -90,7 +90,7 @@ def test_a_kernel_that_nothing_calls_is_told(t):
 
 @pytest.mark.parametrize("option", ["--work-formula=5*m", "--traffic-formula=n*lib", "--size-formula=nn", "--env=A=1"])
 def test_misspelt_words_are_refused_before_anything_runs(t, option):
-    result = t.rfprof("sweep", *OPTIONS, option, "n=1000", "lib=x", "--", writes(t), "{n}", "{lib}", cwd=t.directory)
+    result = t.rfprof("sweep", *OPTIONS, option, "n=1000", "lib=1,x", "--", writes(t), "{n}", "{lib}", cwd=t.directory)
     assert result.status == 2 and option.split("=")[1].encode() in result.stderr, result
     assert not os.path.exists(os.path.join(t.directory, "sweep.rfp")) and not os.path.exists(os.path.join(t.directory, "x"))
 

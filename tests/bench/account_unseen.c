@@ -106,6 +106,58 @@ __attribute__((noinline, noclone)) static double filtered(double x, double y)
 }
 OVER(filter_by_call, double, numbers, 1, x = filtered(x, y))
 
+/* Calls of other shapes: through a pointer, of what calls something itself, of what calls itself, of
+ * a library's function; and such that do not wait for each other. */
+#define CALLED __attribute__((noinline, noclone)) static
+
+CALLED uint64_t scrambled(uint64_t x, uint64_t y)
+{
+	return (x + y) * UINT64_C(0xff51afd7ed558ccd) ^ y;
+}
+static uint64_t (*volatile by_pointer)(uint64_t x, uint64_t y) = scrambled;
+KERNEL(hash_by_pointer)
+{
+	uint64_t (*const call)(uint64_t, uint64_t) = by_pointer;
+	uint64_t x = 1;
+	for (size_t turn = 0; turn < turns; turn++)
+		x = call(x, turn);
+	word_sink = x;
+}
+
+CALLED double newton_step(double x, double y)
+{
+	return 0.5 * (x + y / x);
+}
+OVER(root_by_call, double, numbers, 1, x = newton_step(x, y))
+
+CALLED uint64_t mixed_twice(uint64_t x, uint64_t y)
+{
+	x = mixed(x, y);
+	UNKNOWN(x);
+	return scrambled(x, y) >> 1;
+}
+OVER(hash_by_two_calls, uint64_t, words, 1, x = mixed_twice(x, y) | 1)
+
+CALLED uint64_t deeper(uint64_t x, unsigned depth)
+{
+	if (!depth)
+		return x;
+	x = deeper(x * 5, depth - 1);
+	UNKNOWN(x);
+	return x * 3;
+}
+OVER(hash_by_recursion, uint64_t, words, 1, x = deeper(x ^ y, 6))
+
+OVER(exp_by_call, double, numbers, 1, x = exp(-x * y))
+MAP(exp_of_each, double, results, numbers, exp(x))
+
+CALLED uint64_t combined(uint64_t x)
+{
+	const uint64_t a = (x ^ x >> 7) + 3, b = (x ^ x >> 11) + 5, c = x + (x << 3);
+	return (a ^ b) + (c | 1) + (a & c);
+}
+MAP(combined_each, uint64_t, word_results, words, combined(x))
+
 /* ---- divisions ---- */
 
 MAP(small_quotients, uint64_t, word_results, words,

@@ -128,6 +128,8 @@ const char *ecm_lack_words(const struct ecm_account *account)
 	return account->lacks & ECM_LACKS_COUNTS
 		       ? "no prediction: nothing of it was counted, or it waits for others"
 	       : account->lacks & ECM_LACKS_CLOCK ? "no prediction: the clock was not measured"
+	       : account->lacks & ECM_LACKS_CALLS ? "no prediction: its loops call what cannot be "
+						    "followed, and do it beside that"
 	       : account->lacks & ECM_LACKS_TRAFFIC
 		       ? "as if all data were in L1: its traffic was not traced"
 	       : account->lacks & ECM_LACKS_ROOFS

@@ -1,126 +1,50 @@
 /* Makes accounts: pieces of code first, then loops and the function as sums of pieces. */
 #include "report/ecm/loop_account.h"
 
-#include "report/ecm/transfers.h"
+#include "report/ecm/account_sum.h"
+#include "report/ecm/context.h"
+#include "report/ecm/joined_account.h"
 #include "report/ecm/what_if.h"
-#include "report/in_core/measured_core.h"
-#include "report/model/model_place.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- sums ---- */
+/* ---- pieces ---- */
 
-static void add_account(struct ecm_account *sum, const struct ecm_account *part)
+/* Own code of a loop, or in none. */
+static void predict(const struct ecm_context *context, uint32_t loop, struct ecm_account *own)
 {
-	sum->lacks |= part->lacks;
-	for (int i = 0; i < ECM_PARTS; i++)
-		sum->parts_s[i] += part->parts_s[i];
-	for (int i = 0; i < IN_CORE_PARTS; i++)
-		sum->in_core_s[i] += part->in_core_s[i];
-	for (int i = 0; i < ACCOUNT_PARTS; i++)
-		sum->account_s[i] += part->account_s[i];
-	sum->lcd_s += part->lcd_s;
-	sum->latency_s += part->latency_s;
-	sum->chained_walks_s += part->chained_walks_s;
-	sum->other_walks_s += part->other_walks_s;
-	sum->walks.accesses += part->walks.accesses;
-	sum->walks.near_misses += part->walks.near_misses;
-	sum->walks.walks += part->walks.walks;
-	sum->mispredicted.n += part->mispredicted.n;
-	sum->mispredicted.variance += part->mispredicted.variance;
-	sum->mispredicted.seconds += part->mispredicted.seconds;
-	sum->light_s += part->light_s;
-	sum->memory_busy_s += part->memory_busy_s;
-	sum->predicted_s += part->predicted_s;
-	for (int i = 0; i < ECM_CHANGES; i++)
-		sum->changed_s[i] += part->changed_s[i];
-	for (int i = 0; i < ECM_THREADS; i++)
-		sum->at_threads_s[i] += part->at_threads_s[i];
+	const struct ecm_piece piece = ecm_piece_of(context, loop);
+	*own = (struct ecm_account){.lacks = context->lacks};
+	ecm_predict_piece_in_full(context, &piece, own);
+	if (loop != PROFILE_NONE && context->cores[loop].t_ol >= 0 &&
+	    context->cores[loop].calls == CALLS_UNKNOWN)
+		own->unknown_calls = piece.instructions;
 }
 
-/* Whose standard error is that of the number of its samples. */
-static void set_measured(struct ecm_account *account, double seconds, double samples)
+/* The loop's part of what it and what it calls take together. */
+static struct rf_error *predict_joined(const struct ecm_context *context, uint32_t loop,
+				       struct ecm_account *all, struct ecm_account *own)
 {
-	account->measured_s = samples > 0 ? seconds : NAN;
-	account->stderr_s = samples > 0 ? seconds / sqrt(samples) : NAN;
-	if (!(samples > 0))
-		account->lacks |= ECM_LACKS_SAMPLES;
-	account->account_s[ACCOUNT_REST] = account->measured_s - account->predicted_s;
-}
-
-static unsigned lacks_of(const struct ecm_machine *machine, const struct model *model,
-			 const struct model_function *f, bool branches)
-{
-	const bool counted = f->tally.instructions > 0 && !f->waits &&
-			     f->place.bound != BOUND_KERNEL && f->place.bound != BOUND_UNCOUNTED;
-	return (counted ? 0 : ECM_LACKS_COUNTS) |
-	       (isnan(machine->clock_ghz) ? ECM_LACKS_CLOCK : 0) |
-	       (model->traced && f->traffic && f->traffic->source == MEMORY_TRACED
-			? 0
-			: ECM_LACKS_TRAFFIC) |
-	       (machine->source == ECM_NO_ROOFS ? ECM_LACKS_ROOFS : 0) |
-	       (!branches || f->function == PROFILE_NONE ? ECM_LACKS_BRANCHES : 0);
-}
-
-static void predict(const struct ecm_context *context, const struct ecm_piece *piece,
-		    struct ecm_account *own)
-{
-	ecm_predict_piece(context, piece, own);
-	ecm_add_changes(context, piece, own);
-	ecm_add_threads(context, piece, own);
-}
-
-/* All pieces, from the innermost loops outward: those within a loop stand behind it. */
-static void add_pieces(const struct ecm_context *context, struct ecm_function *account)
-{
-	const struct model_function *f = context->f;
-	for (size_t i = f->n_loops; i-- > 0;) {
-		const struct ecm_piece piece = ecm_piece_of(context, (uint32_t)i);
-		struct ecm_account own = {.lacks = context->lacks};
-		predict(context, &piece, &own);
-		add_account(&account->loops[i], &own);
-		const uint32_t parent = f->loops[i].parent;
-		add_account(parent == PROFILE_NONE ? &account->whole : &account->loops[parent],
-			    &account->loops[i]);
-	}
-	const struct ecm_piece outside = ecm_piece_of(context, PROFILE_NONE);
-	struct ecm_account own = {.lacks = context->lacks};
-	predict(context, &outside, &own);
-	add_account(&account->whole, &own);
-}
-
-static struct rf_error *measure(const struct ecm_machine *machine, const struct model_function *f,
-				struct in_core *cores)
-{
-	if (machine->core)
-		return measured_core_of(machine->core, f, cores);
-	for (size_t i = 0; i < f->n_loops; i++)
-		cores[i].t_ol = -1;
+	double share;
+	struct rf_error *error = ecm_joined_account(context, loop, all, &share);
+	if (error)
+		return error;
+	*own = (struct ecm_account){.lacks = context->lacks};
+	ecm_add_account(own, all, share);
+	own->lacks &= ~(unsigned)ECM_LACKS_SAMPLES;
 	return NULL;
 }
 
-/* Arrays by loop. */
-struct scratch {
-	struct in_core *cores;
-	struct mispredictions *mispredicted;
-	struct far_lines *far;
-	struct page_walks *walks;
-};
-
-static struct rf_error *look(const struct ecm_machine *machine, const struct profile *profile,
-			     const struct model_function *f, struct scratch *scratch)
+/* What is in no loop: as far as it is called from loops, its part of these. */
+static struct rf_error *add_outside(const struct ecm_context *context, struct ecm_account *whole)
 {
-	scratch->cores = calloc(f->n_loops + 1, sizeof(*scratch->cores));
-	scratch->mispredicted = calloc(f->n_loops + 1, sizeof(*scratch->mispredicted));
-	scratch->far = calloc(f->n_loops + 1, sizeof(*scratch->far));
-	scratch->walks = calloc(f->n_loops + 1, sizeof(*scratch->walks));
-	if (!scratch->cores || !scratch->mispredicted || !scratch->far || !scratch->walks)
-		return rf_error_no_memory();
-	far_lines_by_loop(machine->far, profile, f, scratch->far);
-	page_walks_by_loop(profile, f, scratch->walks);
-	mispredictions_by_loop(profile, f, scratch->mispredicted);
-	return measure(machine, f, scratch->cores);
+	struct ecm_account own;
+	double covered = 0;
+	struct rf_error *error = ecm_add_from_loops(context, whole, &covered);
+	predict(context, PROFILE_NONE, &own);
+	ecm_add_account(whole, &own, 1 - covered);
+	return error;
 }
 
 /* ---- what is not known ---- */
@@ -162,7 +86,40 @@ static void see_what_is_unseen(const struct ecm_context *context, struct ecm_fun
 			account->loops[i].lacks |= ECM_LACKS_SIGHT;
 }
 
-static void predict_all(const struct ecm_context *context, struct ecm_function *account)
+/* All pieces, from the innermost loops outward: those within a loop stand behind it. */
+static struct rf_error *add_pieces(const struct ecm_context *context, struct ecm_function *account)
+{
+	const struct model_function *f = context->f;
+	struct rf_error *error = NULL;
+	for (size_t i = f->n_loops; i-- > 0 && !error;) {
+		struct ecm_account own = {.lacks = 0};
+		const uint32_t parent = f->loops[i].parent;
+		if (ecm_is_joined(context, (uint32_t)i))
+			error = predict_joined(context, (uint32_t)i, &account->with_calls[i], &own);
+		else
+			predict(context, (uint32_t)i, &own);
+		ecm_add_account(&account->loops[i], &own, 1);
+		ecm_add_account(parent == PROFILE_NONE ? &account->whole : &account->loops[parent],
+				&account->loops[i], 1);
+	}
+	return error ?: add_outside(context, &account->whole);
+}
+
+/* ---- all of them ---- */
+
+/* Of the instructions: with more of them in loops that call what cannot be followed, what all of it
+ * takes is not known. */
+#define MOST_UNKNOWN 0.1
+
+static void conclude(struct ecm_account *account, double instructions, uint64_t time_ns,
+		     uint64_t samples)
+{
+	if (account->unknown_calls > MOST_UNKNOWN * instructions)
+		account->lacks |= ECM_LACKS_CALLS;
+	ecm_set_measured(account, 1e-9 * (double)time_ns, (double)samples);
+}
+
+static struct rf_error *predict_all(const struct ecm_context *context, struct ecm_function *account)
 {
 	const struct model_function *f = context->f;
 	account->whole = (struct ecm_account){.turns = NAN,
@@ -172,47 +129,36 @@ static void predict_all(const struct ecm_context *context, struct ecm_function *
 		account->loops[i] = (struct ecm_account){.turns = (double)f->loops[i].turns,
 							 .flop = (double)f->loops[i].tally.flop,
 							 .lacks = context->lacks};
-	if (ecm_is_predicted(&account->whole))
-		add_pieces(context, account);
-	set_measured(&account->whole, 1e-9 * (double)f->time_ns, (double)f->n_samples);
+	struct rf_error *error =
+		ecm_is_predicted(&account->whole) ? add_pieces(context, account) : NULL;
+	conclude(&account->whole, (double)f->tally.instructions, f->time_ns, f->n_samples);
 	for (size_t i = 0; i < f->n_loops; i++)
-		set_measured(&account->loops[i], 1e-9 * (double)f->loops[i].time_ns,
-			     (double)f->loops[i].n_samples);
+		conclude(&account->loops[i], (double)f->loops[i].tally.instructions,
+			 f->loops[i].time_ns, f->loops[i].n_samples);
 	see_what_is_unseen(context, account);
+	return error;
 }
 
 struct rf_error *ecm_function_init(struct ecm_function *account, const struct ecm_machine *machine,
 				   const struct profile *profile, const struct model *model,
 				   const struct model_function *f)
 {
-	struct scratch scratch = {0};
+	struct ecm_context context = {0};
 	account->loops = calloc(f->n_loops + 1, sizeof(*account->loops));
+	account->with_calls = calloc(f->n_loops + 1, sizeof(*account->with_calls));
 	struct rf_error *error =
-		account->loops ? look(machine, profile, f, &scratch) : rf_error_no_memory();
-	const struct ecm_context context = {machine,
-					    profile,
-					    model,
-					    f,
-					    f->concurrency,
-					    lacks_of(machine, model, f,
-						     mispredictions_known(profile)),
-					    ecm_memory_share(profile),
-					    scratch.cores,
-					    scratch.mispredicted,
-					    scratch.far,
-					    scratch.walks};
-	if (!error)
-		predict_all(&context, account);
-	free(scratch.cores);
-	free(scratch.mispredicted);
-	free(scratch.far);
-	free(scratch.walks);
+		account->loops && account->with_calls
+			? ecm_context_init(&context, machine, profile, model, f, true)
+			: rf_error_no_memory();
+	error = error ?: predict_all(&context, account);
+	ecm_context_deinit(&context);
 	return error;
 }
 
 void ecm_function_deinit(struct ecm_function *account)
 {
 	free(account->loops);
+	free(account->with_calls);
 	*account = (struct ecm_function){0};
 }
 
@@ -220,7 +166,7 @@ void ecm_function_deinit(struct ecm_function *account)
 
 bool ecm_is_predicted(const struct ecm_account *account)
 {
-	return !(account->lacks & (ECM_LACKS_COUNTS | ECM_LACKS_CLOCK));
+	return !(account->lacks & (ECM_LACKS_COUNTS | ECM_LACKS_CLOCK | ECM_LACKS_CALLS));
 }
 
 enum ecm_account_part ecm_largest(const struct ecm_account *account)

@@ -49,9 +49,11 @@ enum ecm_lack {
 	ECM_LACKS_SAMPLES = 32,  /* there is no measured time */
 	ECM_LACKS_BRANCHES = 64, /* no outcomes, or not what a misprediction costs: none takes time
 				  */
-	ECM_LACKS_SIGHT = 128 /* too little of it was traced: the interval of what it moved reaches
+	ECM_LACKS_SIGHT = 128, /* too little of it was traced: the interval of what it moved reaches
 			       * from nothing to what would take more than a tenth of its time; it
 			       * counts with what was seen */
+	ECM_LACKS_CALLS = 256    /* most of it are loops that call what cannot be followed: there is
+				  * no prediction */
 };
 /* Where one of these is lacking what crosses the links is not known. */
 #define ECM_LACKS_TRANSFERS (ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS | ECM_LACKS_SIGHT)
@@ -74,7 +76,9 @@ struct ecm_account {
 	double light_s; /* light speed of the code as written: without latency, mispredictions and
 			 * other threads at the memory; NAN without a prediction, as all of the
 			 * above */
-	double memory_busy_s;          /* of the memory itself, for its transfers */
+	double memory_busy_s; /* of the memory itself, for its transfers */
+	/* Instructions of loops that call what cannot be followed (CALLS_UNKNOWN). */
+	double unknown_calls;
 	double predicted_s;            /* the account but for its rest */
 	double changed_s[ECM_CHANGES]; /* predicted_s if that alone were changed, everywhere within
 					*/
@@ -88,6 +92,9 @@ struct ecm_account {
 struct ecm_function {
 	struct ecm_account whole;
 	struct ecm_account *loops; /* f->n_loops */
+	/* f->n_loops: of those that call short functions, together with these
+	 * (joined_account.h); `turns` of others are 0. */
+	struct ecm_account *with_calls;
 };
 
 /* `f`: of a model that has loops.  Fails only when memory is short; deinit in any case. */

@@ -13,10 +13,10 @@ struct ecm_context {
 	double threads; /* that run it at once */
 	unsigned lacks;
 	double memory_share;
-	const struct in_core *cores;               /* by loop; of those that are measured */
-	const struct mispredictions *mispredicted; /* by loop; the last one: in none */
-	const struct far_lines *far;               /* the same */
-	const struct page_walks *walks;            /* the same */
+	struct in_core *cores;               /* by loop; of those that are measured */
+	struct mispredictions *mispredicted; /* by loop; the last one: in none */
+	struct far_lines *far;               /* the same */
+	struct page_walks *walks;            /* the same */
 };
 
 /* The own code of a loop, or that in none. */

@@ -136,8 +136,8 @@ static double after(const struct ecm_context *context, const struct ecm_piece *p
 	return fmin(changed.predicted_s + changed.mispredicted.seconds, now->predicted_s);
 }
 
-void ecm_add_changes(const struct ecm_context *context, const struct ecm_piece *piece,
-		     struct ecm_account *account)
+static void add_changes(const struct ecm_context *context, const struct ecm_piece *piece,
+			struct ecm_account *account)
 {
 	double wide[ECM_PARTS] = {0};
 	if (!(context->lacks & (ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS))) {
@@ -149,8 +149,8 @@ void ecm_add_changes(const struct ecm_context *context, const struct ecm_piece *
 		account->changed_s[i] = after(context, piece, account, (enum ecm_change)i, wide);
 }
 
-void ecm_add_threads(const struct ecm_context *context, const struct ecm_piece *piece,
-		     struct ecm_account *account)
+static void add_threads(const struct ecm_context *context, const struct ecm_piece *piece,
+			struct ecm_account *account)
 {
 	for (size_t i = 0; i < context->machine->n_threads; i++) {
 		struct ecm_context with = *context;
@@ -159,4 +159,12 @@ void ecm_add_threads(const struct ecm_context *context, const struct ecm_piece *
 		ecm_predict_piece(&with, piece, &predicted);
 		account->at_threads_s[i] = predicted.predicted_s;
 	}
+}
+
+void ecm_predict_piece_in_full(const struct ecm_context *context, const struct ecm_piece *piece,
+			       struct ecm_account *account)
+{
+	ecm_predict_piece(context, piece, account);
+	add_changes(context, piece, account);
+	add_threads(context, piece, account);
 }

@@ -3,9 +3,6 @@
 
 #include "report/ecm/piece.h"
 
-/* account->changed_s of a piece that is predicted. */
-void ecm_add_changes(const struct ecm_context *context, const struct ecm_piece *piece,
-		     struct ecm_account *account);
-/* account->at_threads_s of it. */
-void ecm_add_threads(const struct ecm_context *context, const struct ecm_piece *piece,
-		     struct ecm_account *account);
+/* ecm_predict_piece, and account->changed_s and account->at_threads_s of it. */
+void ecm_predict_piece_in_full(const struct ecm_context *context, const struct ecm_piece *piece,
+			       struct ecm_account *account);

@@ -45,7 +45,9 @@ static void set_store(const struct reader *reader, struct way *way, size_t n, si
 	while (turns <= MOST_TURNS) {
 		turns += at == 0;
 		at = at == 0 ? n - 1 : at - 1;
-		if (graph->nodes[way->nodes[at]].offset != seen->store_offset)
+		const struct flow_node *node = &graph->nodes[way->nodes[at]];
+		if (node->offset != seen->store_offset ||
+		    reader->code->profile->blocks[node->block].module != seen->store_module)
 			continue;
 		if (since-- == 0) {
 			way->steps[i].stored_by = (uint32_t)at + 1;
@@ -103,6 +105,8 @@ static void set_steps(const struct reader *reader, struct way *way, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct dataflow *flow = core_dataflow_at(reader->code, way->nodes[i]);
 		way->flows[i] = flow ? *flow : nothing;
+		/* what is called is on the way itself, or it is not known what it does */
+		way->flows[i].calls &= way->nodes[i + 1 < n ? i + 1 : 0] == way->nodes[i] + 1;
 		wide |= core_is_wide(&way->flows[i].parts.form);
 		for (unsigned w = 0; w < way->flows[i].n_writes; w++)
 			way->written[way->flows[i].writes[w]] = true;

@@ -233,6 +233,8 @@ static void add_loop(struct reader *reader, uint32_t loop)
 			reader->sums.unknown += weight;
 			continue;
 		}
+		if (flow->calls) /* which come back, and so are no branches of the graph */
+			reader->sums.taken += weight * each_taken;
 		add_memory(reader, node, flow, weight);
 		add_windows(reader, flow, weight);
 		if (!is_fused(reader, i, flow))

@@ -17,6 +17,23 @@ enum in_core_part {
 	IN_CORE_PARTS
 };
 
+/* What a loop calls. */
+enum in_core_calls {
+	CALLS_NONE,    /* nothing that counts */
+	CALLS_LONG,    /* what has next to nothing under way together with it */
+	CALLS_JOINED,  /* short functions, which the figures are with */
+	CALLS_UNKNOWN, /* short functions, or who knows what, that cannot be followed: what the loop
+			* takes beside these cannot be told */
+};
+
+/* A function that a loop calls. */
+struct joined_function {
+	uint32_t row;        /* in profile->functions */
+	double share;        /* of its executions those for the loop */
+	double instructions; /* of the function, executed for the loop */
+};
+
+#define MOST_JOINED 8
 struct in_core {
 	double part[IN_CORE_PARTS];
 	/* The longest of the parts; for the chain: what is left of it where the loop is left before
@@ -35,6 +52,9 @@ struct in_core {
 	/* Share of the executed instructions, 0 to 1, of forms that nobody has measured or tabled:
 	 * they count as one slot of issue and the latency of an addition. */
 	double unknown;
+	enum in_core_calls calls;
+	struct joined_function joined[MOST_JOINED]; /* where it is CALLS_JOINED */
+	size_t n_joined;
 };
 
 /* In words: "instructions", "execution units", ... */

@@ -2,6 +2,7 @@
 #include "report/in_core/measured_core.h"
 
 #include "report/in_core/in_core_source.h"
+#include "report/in_core/joined_calls.h"
 #include "report/model/model_loops.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@ struct rf_error *measured_core_init(const struct profile *profile, struct measur
 	memset(measured, 0, sizeof(*measured));
 	return in_core_facts(profile, &measured->facts)
 		       ?: function_code_init(profile, &measured->code)
+		       ?: call_targets_init(&measured->code, &measured->targets)
 		       ?: line_crossings_init(profile, &measured->crossings)
 		       ?: stored_loads_init(profile, &measured->stored);
 }
@@ -25,6 +27,7 @@ void measured_core_deinit(struct measured_core *measured)
 {
 	core_facts_deinit(&measured->facts);
 	function_code_deinit(&measured->code);
+	call_targets_deinit(&measured->targets);
 	line_crossings_deinit(&measured->crossings);
 	stored_loads_deinit(&measured->stored);
 }
@@ -56,6 +59,26 @@ static void take_larger(struct in_core *core, const struct in_core *bound)
 	core->lcd = fmax(core->lcd, bound->lcd);
 }
 
+/* With what the loop calls, where that is short. */
+static struct rf_error *look_at(const struct measured_core *measured,
+				const struct in_core_code *code, uint32_t loop,
+				struct in_core *core)
+{
+	struct in_core called = {0};
+	struct in_core_code with = *code;
+	struct flow_graph graph;
+	struct rf_error *error = joined_calls_put_in(&measured->code, &measured->targets, code,
+						     loop, &graph, &called);
+	if (graph.n_nodes)
+		with.graph = &graph;
+	error = error ?: in_core_of_loop(&measured->facts, &with, loop, core);
+	core->calls = called.calls;
+	memcpy(core->joined, called.joined, sizeof(core->joined));
+	core->n_joined = called.n_joined;
+	flow_graph_deinit(&graph);
+	return error;
+}
+
 static struct rf_error *fill(const struct measured_core *measured, const struct in_core_code *code,
 			     const struct model_function *f, struct in_core *cores)
 {
@@ -64,7 +87,7 @@ static struct rf_error *fill(const struct measured_core *measured, const struct 
 		struct in_core core, bound;
 		if (!is_innermost(f, i) || f->loops[i].turns <= 0)
 			continue;
-		error = in_core_of_loop(&measured->facts, code, i, &core);
+		error = look_at(measured, code, i, &core);
 		if (error)
 			break;
 		if (core.unknown > MOST_UNKNOWN &&

@@ -167,6 +167,23 @@ void report_json_ecm(struct json_writer *out, const char *key, const struct repo
 	put_end(out);
 }
 
+void report_json_ecm_with_calls(struct json_writer *out, const char *key,
+				const struct ecm_account *account)
+{
+	if (!account || !(account->turns > 0) || !ecm_is_predicted(account)) {
+		put_null(out, key);
+		return;
+	}
+	put_object(out, key);
+	put_real(out, "predicted_s", account->predicted_s);
+	put_real(out, "light_speed_s", account->light_s);
+	put_real(out, "measured_s", account->measured_s);
+	put_real(out, "measured_stderr_s", account->stderr_s);
+	put_text(out, "largest", ecm_account_name(ecm_largest(account)));
+	report_json_time_account(out, "account", account);
+	put_end(out);
+}
+
 void report_json_time_account(struct json_writer *out, const char *key,
 			      const struct ecm_account *account)
 {

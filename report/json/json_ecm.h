@@ -27,3 +27,7 @@ void report_json_branches(struct json_writer *out, const char *key, const struct
  * time. */
 void report_json_time_account(struct json_writer *out, const char *key,
 			      const struct ecm_account *account);
+/* Of a loop together with the short functions that it calls; null where there are none, or there is
+ * no prediction.  `account` may be NULL. */
+void report_json_ecm_with_calls(struct json_writer *out, const char *key,
+				const struct ecm_account *account);

@@ -391,9 +391,10 @@ static const struct loop_replay *replay_of(const struct report_view *view,
 }
 
 static void put_loop(struct json_writer *out, const struct report_view *view,
-		     const struct model_function *f, const struct model_loop *loop, uint32_t call,
-		     const struct ecm_account *account)
+		     const struct model_function *f, size_t index, uint32_t call,
+		     const struct ecm_function *ecm)
 {
+	const struct model_loop *loop = &f->loops[index];
 	const struct tally_main *tally = &loop->tally;
 	put_object(out, NULL);
 	put_known(out, "parent", loop->parent != PROFILE_NONE, loop->parent);
@@ -411,7 +412,9 @@ static void put_loop(struct json_writer *out, const struct report_view *view,
 		 call == PROFILE_NONE ? NULL : report_inlined_name(view->profile, call));
 	if (view->model->traced)
 		put_bytes(out, out, loop->bytes, true, true);
-	report_json_ecm(out, "ecm", view, account, replay_of(view, f, loop));
+	report_json_ecm(out, "ecm", view, ecm ? &ecm->loops[index] : NULL,
+			replay_of(view, f, loop));
+	report_json_ecm_with_calls(out, "ecm_with_calls", ecm ? &ecm->with_calls[index] : NULL);
 	put_end(out);
 }
 
@@ -422,7 +425,7 @@ struct rf_error *report_json_loops(struct json_writer *out, const char *key,
 	uint32_t *calls = report_calls_of_loops(view, f);
 	put_array(out, key);
 	for (size_t i = 0; calls && i < f->n_loops; i++)
-		put_loop(out, view, f, &f->loops[i], calls[i], ecm ? &ecm->loops[i] : NULL);
+		put_loop(out, view, f, i, calls[i], ecm);
 	put_end(out);
 	free(calls);
 	return calls ? NULL : rf_error_no_memory();

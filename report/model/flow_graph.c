@@ -119,13 +119,13 @@ static void merge_nodes(struct flow_graph *graph)
 			graph->nodes[kept++] = *next;
 		}
 	}
-	graph->n_nodes = kept;
+	graph->n_nodes = graph->n_own = kept;
 }
 
 /* How many nodes are at or before the offset. */
 static size_t nodes_before(const struct flow_graph *graph, uint64_t offset)
 {
-	return rf_search(graph->n_nodes, i, graph->nodes[i].offset <= offset);
+	return rf_search(graph->n_own, i, graph->nodes[i].offset <= offset);
 }
 
 /* The node at the offset, or FLOW_NONE. */
@@ -173,11 +173,17 @@ static struct rf_error *link_nodes(struct flow_graph *graph)
 						       : FLOW_NONE;
 		graph->to[2 * i + 1] = direct ? node_at(graph, node->target) : FLOW_NONE;
 	}
-	struct rf_error *error =
-		by_key_init(&graph->before, n, graph->to, sizeof(*graph->to), 2 * n);
+	struct rf_error *error = flow_graph_link_back(graph);
 	for (uint32_t i = 0; !error && i < n; i++)
 		graph->n_orphans += is_orphan(graph, i);
 	return error;
+}
+
+struct rf_error *flow_graph_link_back(struct flow_graph *graph)
+{
+	by_key_deinit(&graph->before);
+	return by_key_init(&graph->before, graph->n_nodes, graph->to, sizeof(*graph->to),
+			   2 * graph->n_nodes);
 }
 
 void flow_graph_clear(struct flow_graph *graph)

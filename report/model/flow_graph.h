@@ -23,8 +23,11 @@ struct flow_node {
 };
 
 struct flow_graph {
-	struct flow_node *nodes; /* by their offset */
+	struct flow_node *nodes; /* by their offset, the first `n_own` of them */
 	size_t n_nodes, cap_nodes;
+	/* Of the function itself, once it is linked; behind them is code that was put in where it
+	 * calls it. */
+	size_t n_own;
 	/* the two ways on from node i: to[2 i] and to[2 i + 1]; FLOW_NONE: there is none, or it
 	 * leads out of the function */
 	uint32_t *to;
@@ -51,7 +54,9 @@ void flow_graph_deinit(struct flow_graph *graph);
  * do not tell. */
 bool flow_edge_count(const struct flow_graph *graph, const struct profile_function *code,
 		     uint32_t from, uint32_t to, int64_t *n);
-/* The node whose bytes hold the offset, or NULL. */
+/* Sets graph->before anew, after `to` was changed.  Fails only when memory is short. */
+struct rf_error *flow_graph_link_back(struct flow_graph *graph);
+/* The function's own node whose bytes hold the offset, or NULL. */
 const struct flow_node *flow_node_around(const struct flow_graph *graph, uint64_t offset);
 /* The most frequent way through a turn of an innermost loop: its nodes from the header at that
  * offset on, in `way`, which has room for `most`.  0: there is none of so many that comes back. */

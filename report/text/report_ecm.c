@@ -342,6 +342,25 @@ static void put_page_loops(struct page *page, const struct ecm_function *ecm)
 		text_table_deinit(&table);
 }
 
+/* "loop 1 with what it calls: predicted 0.49 of 0.50 s, most of it chain from turn to turn". */
+static void put_with_calls(struct page *page, const struct ecm_function *ecm)
+{
+	size_t hot[MOST_LOOPS];
+	const size_t n = hot_loops(page->f, hot);
+	for (size_t i = 0; i < n; i++) {
+		const struct ecm_account *all = &ecm->with_calls[hot[i]];
+		char number[192], predicted[64], measured[64];
+		if (!(all->turns > 0) || !ecm_is_predicted(all) || !(all->measured_s > 0))
+			continue;
+		report_loop_number(number, page->f, hot[i]);
+		page_line(page, STYLE_PLAIN, "  ",
+			  "%s with what it calls: predicted %s of %s, most of it %s", number,
+			  report_put_time(predicted, all->predicted_s, all->measured_s),
+			  report_put_time(measured, all->measured_s, all->measured_s),
+			  ecm_account_words(ecm_largest(all)));
+	}
+}
+
 /* "loop 1 with all data in L1, cycles a turn: 4.1 here, 4.0 by llvm-mca-16 for znver4". */
 static void put_opinion(struct page *page, const struct second_opinion *opinion, size_t loop,
 			const struct ecm_account *account, double cycles)
@@ -467,6 +486,7 @@ void page_account(struct page *page)
 			put_branches(page, ecm.whole.measured_s);
 			put_walks(page, &ecm.whole);
 			put_page_loops(page, &ecm);
+			put_with_calls(page, &ecm);
 			put_replays(page, &ecm);
 			page_fail(page, put_second_opinion(page, &ecm));
 		}

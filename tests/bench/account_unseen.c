@@ -106,13 +106,14 @@ __attribute__((noinline, noclone)) static double filtered(double x, double y)
 }
 OVER(filter_by_call, double, numbers, 1, x = filtered(x, y))
 
-/* Calls of other shapes: through a pointer, of what calls something itself, of what calls itself, of
- * a library's function; and such that do not wait for each other. */
+/* Calls of other shapes: through a pointer, of what calls something itself, of what calls itself,
+ * of a library's function; and such that do not wait for each other. */
 #define CALLED __attribute__((noinline, noclone)) static
 
 CALLED uint64_t scrambled(uint64_t x, uint64_t y)
 {
-	return (x + y) * UINT64_C(0xff51afd7ed558ccd) ^ y;
+	x = (x + y) * UINT64_C(0xff51afd7ed558ccd);
+	return (x ^ x >> 33) + y;
 }
 static uint64_t (*volatile by_pointer)(uint64_t x, uint64_t y) = scrambled;
 KERNEL(hash_by_pointer)

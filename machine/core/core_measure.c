@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "machine/core/branch_cost.h"
+#include "machine/core/form_latency.h"
 #include "machine/core/form_measure.h"
 #include "machine/core/form_operands.h"
 #include "machine/core/store_cost.h"
@@ -20,6 +21,7 @@ static const char *const common_forms[] = {
 #define N_COMMON (sizeof(common_forms) / sizeof(*common_forms))
 
 #define PASSES 2
+#define MOST_LOOKS 6 /* at a form some of whose latencies do not repeat */
 #define BRANCH_TRIES 4
 #define STEPS 32 /* of a chain or a row */
 #define LINES 8  /* of a row of accesses to lines */
@@ -247,14 +249,20 @@ static struct rf_error *add_form(struct form_measure *measure, struct insn_form 
 		return NULL;
 	if (before)
 		take_shorter(&fact, before);
+	fact.looks = 1 + (before ? before->looks : 0);
 	return core_facts_add(facts, &fact) ? NULL : rf_error_no_memory();
 }
 
-/* Whether there is anything to measure: others, such as calls, are asked for in each run. */
-static bool is_new(const struct core_facts *facts, struct insn_form form)
+/* Whether there is anything to measure: others, such as calls, are asked for in each run.  What did
+ * not repeat while others disturbed the machine is looked at again, but not for ever: some forms
+ * take one time or another by turns. */
+static bool is_wanted(const struct core_facts *facts, struct insn_form form)
 {
+	const struct form_fact *known = core_facts_find(facts, form);
 	struct form_shape shape;
-	return !core_facts_find(facts, form) && form_shape_of(form, &shape);
+	if (!form_shape_of(form, &shape))
+		return false;
+	return !known || (known->looks < MOST_LOOKS && !form_latencies_known(known, &shape));
 }
 
 /* Twice, with all others in between, as far as there is time. */
@@ -264,7 +272,7 @@ static struct rf_error *measure_forms(struct form_measure *measure, const struct
 	bool *wanted = calloc(n, sizeof(*wanted));
 	struct rf_error *error = wanted ? NULL : rf_error_no_memory();
 	for (size_t i = 0; i < n && !error; i++)
-		wanted[i] = is_new(facts, forms[i]);
+		wanted[i] = is_wanted(facts, forms[i]);
 	for (int pass = 0; pass < PASSES && !error; pass++) {
 		memset(measure->probe_rows, 0, sizeof(measure->probe_rows));
 		form_measure_probes(measure);
@@ -282,7 +290,7 @@ struct rf_error *core_measure_more(const struct insn_form *forms, size_t n, uint
 	const uint64_t end = clock_now_ns() + budget_ns;
 	struct form_measure measure;
 	size_t first = 0;
-	while (first < n && !is_new(facts, forms[first]))
+	while (first < n && !is_wanted(facts, forms[first]))
 		first++;
 	if (first == n || !form_measure_init(&measure))
 		return NULL;

@@ -157,6 +157,23 @@ static double add_division(struct code *code, struct insn_form form,
 	return 1;
 }
 
+/* Whether it can be measured: of divisions the chain goes through a register that is not named. */
+static bool can_be_waited_for(struct insn_form form, const struct form_shape *shape, int operand,
+			      struct chain *chain)
+{
+	return (operand < shape->n || operand == FORM_HIDDEN) &&
+	       chain_of(form, shape, operand, chain) && !(shape->divides && operand != FORM_HIDDEN);
+}
+
+bool form_latencies_known(const struct form_fact *fact, const struct form_shape *shape)
+{
+	struct chain chain;
+	for (int i = 0; i <= FORM_OPERANDS; i++)
+		if (can_be_waited_for(fact->form, shape, i, &chain) && isnan(fact->latency[i]))
+			return false;
+	return true;
+}
+
 /* `beside_wide`: with an instruction of 512 bits to each WIDE_EVERY of the chain. */
 static double latency_of(struct form_measure *measure, struct insn_form form,
 			 const struct form_shape *shape, int operand, bool beside_wide)
@@ -166,7 +183,7 @@ static double latency_of(struct form_measure *measure, struct insn_form form,
 	struct timed_kind kind = form_timed_kind(form);
 	const int to = destination_of(shape);
 	double added = 0;
-	if (!chain_of(form, shape, operand, &chain) || (shape->divides && operand != FORM_HIDDEN))
+	if (!can_be_waited_for(form, shape, operand, &chain))
 		return NAN;
 	for (int k = 0; k < CHAIN; k++) {
 		const struct form_registers registers = chained(form, shape, &chain, k + ROTATED);
@@ -270,9 +287,7 @@ void form_latencies(struct form_measure *measure, struct insn_form form,
 		    const struct form_shape *shape, struct form_fact *fact)
 {
 	for (int i = 0; i <= FORM_OPERANDS; i++)
-		fact->latency[i] = i < shape->n || i == FORM_HIDDEN
-					   ? latency_of(measure, form, shape, i, false)
-					   : NAN;
+		fact->latency[i] = latency_of(measure, form, shape, i, false);
 	const int first = shape->n > 1 && !shape->reads[0] ? 1 : 0;
 	fact->apart = apart_of(measure, form, shape, fact->latency[first]);
 	fact->beside_wide = beside_wide_of(measure, form, shape, first, fact->latency[first]);

@@ -35,6 +35,7 @@ struct form_fact {
 	 */
 	double beside_wide;
 	double reciprocal; /* of throughput: one behind the other, independent of each other */
+	unsigned looks;    /* how often it was measured; of files that do not say so 0 */
 	double use[CORE_PROBES];
 };
 

@@ -1,6 +1,7 @@
 /* Facts about a core become JSON, and are read from it. */
 #include "machine/data/core_json.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* ---- writing ---- */
@@ -26,8 +27,8 @@ static json_t *form_to_json(const struct form_fact *fact)
 {
 	char name[FORM_NAME];
 	form_name(fact->form, name);
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "form", name, "apart",
-			 cycles_to_json(fact->apart), "beside_wide",
+	return json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "form", name, "looks",
+			 (int)fact->looks, "apart", cycles_to_json(fact->apart), "beside_wide",
 			 cycles_to_json(fact->beside_wide), "reciprocal",
 			 cycles_to_json(fact->reciprocal), "latency",
 			 row_to_json(fact->latency, FORM_OPERANDS + 1), "use",
@@ -93,6 +94,8 @@ static bool read_form(const json_t *json, struct form_fact *fact)
 	const char *name = json_string_value(json_object_get(json, "form"));
 	if (!name || !form_find(name, &fact->form))
 		return false;
+	const json_int_t looks = json_integer_value(json_object_get(json, "looks"));
+	fact->looks = looks > 0 && looks < INT_MAX ? (unsigned)looks : 0;
 	fact->reciprocal = cycles_of(json_object_get(json, "reciprocal"));
 	fact->apart = cycles_of(json_object_get(json, "apart"));
 	fact->beside_wide = cycles_of(json_object_get(json, "beside_wide"));

@@ -82,12 +82,20 @@ struct rf_error *core_store_get(bool refresh, struct core_facts *facts)
 	return error;
 }
 
+static uint64_t looks_at_all(const struct core_facts *facts)
+{
+	uint64_t looks = 0;
+	for (size_t i = 0; i < facts->n_forms; i++)
+		looks += facts->forms[i].looks;
+	return looks;
+}
+
 struct rf_error *core_store_more(const struct insn_form *forms, size_t n, uint64_t budget_ns,
 				 struct core_facts *facts)
 {
-	const size_t before = facts->n_forms;
+	const uint64_t before = looks_at_all(facts);
 	struct rf_error *error = core_measure_more(forms, n, budget_ns, facts);
-	if (!error && facts->n_forms > before)
+	if (!error && looks_at_all(facts) > before)
 		save(facts);
 	return error;
 }

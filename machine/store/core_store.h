@@ -11,7 +11,8 @@ void core_store_read(struct core_facts *facts);
  * case.  Fails only when memory is short. */
 struct rf_error *core_store_get(bool refresh, struct core_facts *facts);
 
-/* Measures those of the `n` forms, the most wanted first, that *facts does not have, for
- * `budget_ns` at most, and keeps them too.  Fails only when memory is short. */
+/* Measures those of the `n` forms, the most wanted first, that *facts does not have, or whose
+ * latency did not repeat (core_measure_more), for `budget_ns` at most, and keeps them too.  Fails
+ * only when memory is short. */
 struct rf_error *core_store_more(const struct insn_form *forms, size_t n, uint64_t budget_ns,
 				 struct core_facts *facts);

@@ -13,8 +13,11 @@ static struct insn_form form_named(const char *name)
 
 static void add(struct core_facts *facts, const char *name, double latency, double use)
 {
-	struct form_fact fact = {
-		.form = form_named(name), .reciprocal = 0.5, .apart = 1, .beside_wide = 1.5};
+	struct form_fact fact = {.form = form_named(name),
+				 .reciprocal = 0.5,
+				 .looks = 3,
+				 .apart = 1,
+				 .beside_wide = 1.5};
 	for (int i = 0; i <= FORM_OPERANDS; i++)
 		fact.latency[i] = i < 2 ? latency + i : NAN;
 	for (int i = 0; i < CORE_PROBES; i++)
@@ -65,6 +68,7 @@ Test(core_facts, are_the_same_after_they_were_json)
 	assert_ok(core_facts_from_json(json, &read));
 	cr_expect_eq(read.n_forms, 2);
 	cr_expect_eq(read.load[1], 6);
+	cr_expect_eq(read.forms[0].looks, 3);
 	cr_expect(read.mispredicted[0] == 17.5 && read.mispredicted[1] == 30);
 	cr_expect(isnan(read.forward[1]));
 	cr_expect_eq(read.forward_still[1], 5.5);

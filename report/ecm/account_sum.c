@@ -14,6 +14,8 @@ void ecm_add_account(struct ecm_account *sum, const struct ecm_account *part, do
 		sum->account_s[i] += times * part->account_s[i];
 	sum->lcd_s += times * part->lcd_s;
 	sum->latency_s += times * part->latency_s;
+	sum->chained_lines_s += times * part->chained_lines_s;
+	sum->beside_lines_s += times * part->beside_lines_s;
 	sum->chained_walks_s += times * part->chained_walks_s;
 	sum->other_walks_s += times * part->other_walks_s;
 	sum->walks.accesses += times * part->walks.accesses;

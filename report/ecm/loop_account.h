@@ -65,6 +65,9 @@ struct ecm_account {
 	/* By themselves, s: what goes on at once counts in full. */
 	double parts_s[ECM_PARTS];
 	double lcd_s, latency_s;
+	/* Where the chain of a loop goes through the loads of lines that are waited for one after
+	 * another: how long these take, and what it takes beside them. */
+	double chained_lines_s, beside_lines_s;
 	/* Of walks: those of loads that wait for each other, before which none of their lines is
 	 * asked for; the others. */
 	double chained_walks_s, other_walks_s;

@@ -95,6 +95,30 @@ static double at_once(const struct ecm_context *context, const struct ecm_piece 
 			     piece->run_through);
 }
 
+/* What a chain takes that goes through loads of irregular lines: these, one after another, and its
+ * other steps in between; of its loads the core's part has what they take from L1.  Chains of
+ * several entries of the loop are beside each other with their lines as far as without them: not at
+ * all where a value goes through all entries. */
+static void add_chained_lines(const struct ecm_context *context, const struct ecm_piece *piece,
+			      const struct lines *lines, struct ecm_account *account)
+{
+	account->chained_lines_s = account->beside_lines_s = 0;
+	if (piece->loop == PROFILE_NONE || !(context->cores[piece->loop].t_ol >= 0) ||
+	    !(context->cores[piece->loop].chained_load > 0))
+		return;
+	const struct in_core *core = &context->cores[piece->loop];
+	const double left = core->lcd > 0 ? core->part[IN_CORE_CHAIN] / core->lcd : 1;
+	double n = 0, chained[MODEL_LEVELS] = {0};
+	for (int level = 1; level < MODEL_LEVELS; level++)
+		n += chained[level] = lines->longest[level] + left * lines->brief[level];
+	const double loads_s = n * core->chained_load * 1e-9 / context->machine->clock_ghz;
+	account->chained_lines_s =
+		context->threads *
+		model_wait_for(context->profile, chained, PATTERN_CHASE, context->threads, false)
+			.seconds;
+	account->beside_lines_s = fmax(0, account->in_core_s[IN_CORE_CHAIN] - loads_s);
+}
+
 /* Processor time that its lines take which nothing fetches ahead, the longest of: those on a long
  * chain one after another; those that mispredicted branches wait for, since what is done meanwhile
  * is thrown away; those on brief ones, as many chains at once as the piece is entered
@@ -122,6 +146,7 @@ void ecm_add_latency(const struct ecm_context *context, const struct ecm_piece *
 	account->latency_s = 0;
 	for (size_t i = 0; i < sizeof(seconds) / sizeof(*seconds); i++)
 		account->latency_s = fmax(account->latency_s, seconds[i] * threads);
+	add_chained_lines(context, piece, &lines, account);
 	if (account->latency_s > 0)
 		account->latency_s =
 			fmax(account->latency_s, far_lines_crowd_s(profile, &piece->far));
@@ -176,15 +201,24 @@ static void add_parts(struct ecm_account *account, unsigned adds)
 				account->parts_s[p];
 }
 
-/* What is waited for beside the transfers.  A chain has its walks one after another with its lines;
- * the other walks go on beside all lines, several at once, so that the longer of both counts. */
-static double wait(const struct ecm_account *account, double *lines, double *walks)
+/* What is waited for beside the transfers. */
+struct waiting {
+	double lines, walks, chain;
+};
+
+/* A chain has its walks and its other steps one after another with its lines; the other walks go on
+ * beside all lines, several at once, so that the longer of both counts. */
+static struct waiting wait(const struct ecm_account *account)
 {
-	const bool walks_bind =
-		account->other_walks_s > account->latency_s + account->chained_walks_s;
-	*lines = walks_bind ? 0 : account->latency_s;
-	*walks = walks_bind ? account->other_walks_s : account->chained_walks_s;
-	return *lines + *walks;
+	const double chained = account->chained_lines_s + account->beside_lines_s;
+	struct waiting waiting = {.lines = account->latency_s, .walks = account->chained_walks_s};
+	if (account->chained_lines_s > 0 && chained > account->latency_s) {
+		waiting.lines = account->chained_lines_s;
+		waiting.chain = account->beside_lines_s;
+	}
+	if (account->other_walks_s > waiting.lines + waiting.chain + waiting.walks)
+		waiting = (struct waiting){.walks = account->other_walks_s};
+	return waiting;
 }
 
 /* Irregular lines need the same buffers as transfers, and come on top of these; what the core does
@@ -200,14 +234,15 @@ void ecm_compose_piece(const struct ecm_context *context, struct ecm_account *ac
 		moving[p] = p < ECM_FIRST_LINK ? 0 : account->parts_s[p];
 	const struct ecm_time all = ecm_compose(rule, account->parts_s),
 			      transfers = ecm_compose(rule, moving);
-	double lines, walks;
-	const double waiting = wait(account, &lines, &walks);
+	const struct waiting parts = wait(account);
+	const double waiting = parts.lines + parts.walks + parts.chain;
 	const bool waits = transfers.cycles + waiting > all.cycles;
 	const double threads = context->threads;
 	add_parts(account,
 		  waits ? transfers.adds & ~(ECM_SET(ECM_OL) | ECM_SET(ECM_NOL)) : all.adds);
-	account->account_s[ACCOUNT_LATENCY] = waits ? lines : 0;
-	account->account_s[ACCOUNT_WALKS] = waits ? walks : 0;
+	account->account_s[ACCOUNT_LATENCY] = waits ? parts.lines : 0;
+	account->account_s[ACCOUNT_WALKS] = waits ? parts.walks : 0;
+	account->account_s[ACCOUNT_CHAIN] += waits ? parts.chain : 0;
 	account->light_s = all.cycles;
 	account->predicted_s = waits ? transfers.cycles + waiting : all.cycles;
 	const double together =

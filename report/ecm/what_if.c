@@ -94,7 +94,7 @@ static void prefetch(const struct ecm_context *context, const struct ecm_piece *
 	if (!(account->latency_s > 0))
 		return;
 	const struct ecm_moves moves = ecm_moves_of(piece->events, NULL);
-	account->latency_s = 0;
+	account->latency_s = account->chained_lines_s = account->beside_lines_s = 0;
 	ecm_transfer_seconds(context->machine, context->profile, &moves, context->threads, 0,
 			     seconds);
 	account->memory_busy_s =

@@ -152,9 +152,10 @@ static void add_apart(const struct core_facts *facts, struct way *way, size_t n)
 	}
 }
 
-/* Cycles of the longest recurrence of a turn of `n` nodes of `way`. */
+/* Cycles of the longest recurrence of a turn of `n` nodes of `way`; loads (may be NULL): those that
+ * it goes through. */
 static struct rf_error *chain_of_nodes(const struct reader *reader, struct way *way, size_t n,
-				       double *cycles)
+				       double *cycles, double *loads)
 {
 	struct recurrence chain;
 	memset(way->written, 0, sizeof(way->written));
@@ -162,7 +163,10 @@ static struct rf_error *chain_of_nodes(const struct reader *reader, struct way *
 	set_steps(reader, way, n);
 	add_apart(reader->facts, way, n);
 	struct rf_error *error = recurrence_find(way->steps, n, &chain);
-	*cycles = !error && chain.turns ? (double)chain.cycles / chain.turns / CORE_TICKS : 0;
+	const bool found = !error && chain.turns;
+	*cycles = found ? (double)chain.cycles / chain.turns / CORE_TICKS : 0;
+	if (loads)
+		*loads = found ? (double)chain.loads / chain.turns : 0;
 	return error;
 }
 
@@ -173,12 +177,14 @@ static size_t way_of(const struct reader *reader, uint32_t loop, struct way *way
 			      MAX_WAY);
 }
 
-static struct rf_error *chain_of_way(const struct reader *reader, uint32_t loop, double *cycles)
+static struct rf_error *chain_of_way(const struct reader *reader, uint32_t loop, double *cycles,
+				     double *loads)
 {
 	struct way *way = calloc(1, sizeof(*way));
 	if (!way)
 		return rf_error_no_memory();
-	struct rf_error *error = chain_of_nodes(reader, way, way_of(reader, loop, way), cycles);
+	struct rf_error *error =
+		chain_of_nodes(reader, way, way_of(reader, loop, way), cycles, loads);
 	free(way);
 	return error;
 }
@@ -217,9 +223,9 @@ static struct rf_error *chain_through_entries(const struct reader *reader, uint3
 	if (!way)
 		return rf_error_no_memory();
 	const size_t n = way_of_entry(reader, loop, turns, way);
-	struct rf_error *error = n ? chain_of_nodes(reader, way, n, &all) : NULL;
+	struct rf_error *error = n ? chain_of_nodes(reader, way, n, &all, NULL) : NULL;
 	if (n && !error)
-		error = chain_of_nodes(reader, way, way_of_entry(reader, loop, 1, way), &one);
+		error = chain_of_nodes(reader, way, way_of_entry(reader, loop, 1, way), &one, NULL);
 	*cycles = fmax(0, (all - one) / (double)(turns - 1));
 	free(way);
 	return error;
@@ -248,40 +254,41 @@ static double instructions_of(const struct in_core_code *code, uint32_t loop)
 	return all / (double)code->function->loops[loop].turns;
 }
 
-/* The chain of a loop, and what is left of it.  Loops within come behind those that they are in. */
-static struct rf_error *find_chain(const struct reader *reader, uint32_t loop, double *lcd,
-				   double *left)
+/* Loops within come behind those that they are in. */
+static struct rf_error *find_chain(const struct reader *reader, uint32_t loop,
+				   struct core_chain *chain)
 {
 	const struct model_function *function = reader->code->function;
 	struct rf_error *error = NULL;
 	bool innermost = true;
-	*lcd = *left = 0;
+	*chain = (struct core_chain){0};
 	for (uint32_t i = loop + 1; i < function->n_loops && !error; i++) {
-		double within, within_left;
+		struct core_chain within;
 		if (function->loops[i].parent != loop || function->loops[i].turns <= 0)
 			continue;
 		innermost = false;
-		error = find_chain(reader, i, &within, &within_left);
+		error = find_chain(reader, i, &within);
 		const double turns =
 			(double)function->loops[i].turns / (double)function->loops[loop].turns;
-		*lcd += within * turns;
-		*left += within_left * turns;
+		chain->lcd += within.lcd * turns;
+		chain->left += within.left * turns;
 	}
 	if (error || !innermost)
 		return error;
-	error = chain_of_way(reader, loop, lcd);
-	*left = beside_each_other(reader->code, loop, instructions_of(reader->code, loop), *lcd);
-	if (error || *left >= *lcd)
+	error = chain_of_way(reader, loop, &chain->lcd, &chain->loads);
+	chain->left = beside_each_other(reader->code, loop, instructions_of(reader->code, loop),
+					chain->lcd);
+	if (error || chain->left >= chain->lcd)
 		return error;
 	double through;
 	error = chain_through_entries(reader, loop, &through);
-	*left = fmin(*lcd, fmax(*left, through));
+	chain->left = fmin(chain->lcd, fmax(chain->left, through));
 	return error;
 }
 
 struct rf_error *core_chain(const struct core_facts *facts, const struct in_core_code *code,
-			    uint32_t loop, double *lcd, double *left)
+			    uint32_t loop, struct core_chain *chain)
 {
 	const struct reader reader = {facts, code};
-	return find_chain(&reader, loop, lcd, left);
+	return find_chain(&reader, loop, chain);
 }

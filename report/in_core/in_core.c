@@ -282,8 +282,12 @@ struct rf_error *in_core_of_loop(const struct core_facts *facts, const struct in
 	if (!reader.sums.forms)
 		return rf_error_no_memory();
 	add_loop(&reader, loop);
-	struct rf_error *error =
-		core_chain(facts, code, loop, &out->lcd, &out->part[IN_CORE_CHAIN]);
+	struct core_chain chain;
+	struct rf_error *error = core_chain(facts, code, loop, &chain);
+	out->lcd = chain.lcd;
+	out->part[IN_CORE_CHAIN] = chain.left;
+	out->chained_load =
+		chain.loads > 0 ? (isnan(facts->load[0]) ? LOAD_LATENCY : facts->load[0]) : NAN;
 	if (!error)
 		error = branch_waits(facts, code, loop, &out->branch_waits);
 	if (!error)

@@ -43,6 +43,9 @@ struct in_core {
 	double t_nol;
 	/* part[IN_CORE_CHAIN] before that correction. */
 	double lcd;
+	/* Cycles of each load that the chain goes through by its address, while its data are in L1;
+	 * NAN: it goes through none, or it is no innermost loop. */
+	double chained_load;
 	/* By which mispredicted branches take longer than the one that was measured, for what
 	 * decides them is known later (branch_waits.h). */
 	double branch_waits;

@@ -1,8 +1,8 @@
 /* Accounts of a made-up loop that calls made-up functions: on a core of 1 GHz in which an addition
  * of numbers and a multiplication take 4 cycles, and everything is in L1. */
-#include "machine/data/core_json.h"
 #include "report/ecm/loop_account.h"
 #include "report/in_core/measured_core.h"
+#include "tests/unit/report/ecm/made_up_core.h"
 #include "tests/unit/report/report_checks.h"
 #include "tests/unit/report/report_sample.h"
 
@@ -10,44 +10,6 @@
 enum { LOOP = 0x100, LEAF = 0x200, MIDDLE = 0x300, STUB = 0x400 };
 
 static const struct model_choice with_loops = {.loops = true};
-
-/* ---- the core ---- */
-
-static void add_form(struct core_facts *facts, const char *name, double latency, double reciprocal,
-		     enum core_probe probe)
-{
-	struct form_fact fact = {.reciprocal = reciprocal};
-	cr_assert(form_find(name, &fact.form), "%s", name);
-	for (int i = 0; i <= FORM_OPERANDS; i++)
-		fact.latency[i] = latency;
-	fact.use[PROBE_SLOT] = 1 / 6.0;
-	fact.use[probe] = reciprocal;
-	cr_assert(core_facts_add(facts, &fact));
-}
-
-static void add_core(struct profile *p)
-{
-	struct core_facts facts = {.taken = 0.5,
-				   .load = {5, 6},
-				   .forward = {4, 6},
-				   .forward_still = {1, 5},
-				   .dividers_apart = true,
-				   .compares_fuse = true,
-				   .steps_fuse = true};
-	add_form(&facts, "nop", NAN, 1 / 6.0, PROBE_SLOT);
-	add_form(&facts, "jz rel", NAN, 0.5, PROBE_BRANCH);
-	add_form(&facts, "dec r64", 1, 0.2, PROBE_INTEGER);
-	add_form(&facts, "addsd xmm, xmm", 4, 0.5, PROBE_FP_ADD);
-	add_form(&facts, "mulsd xmm, xmm", 4, 0.5, PROBE_FP_MULTIPLY);
-	add_form(&facts, "mov r64, m64", NAN, 1 / 3.0, PROBE_SLOT);
-	add_form(&facts, "mov m64, r64", NAN, 0.5, PROBE_SLOT);
-	json_t *json = core_facts_to_json(&facts);
-	char *text = json_dumps(json, 0);
-	profile_set_fact(p, "core_facts", "%s", text);
-	free(text);
-	json_decref(json);
-	core_facts_deinit(&facts);
-}
 
 /* ---- the program ---- */
 
@@ -63,7 +25,7 @@ static struct program program_begin(void)
 	program.counted = profile_thread(program.p, RUN_COUNTED, 1, 1, "");
 	program.timed = profile_thread(program.p, RUN_TIMED, 2, 2, "");
 	profile_set_fact(program.p, "clock_ghz", "1");
-	add_core(program.p);
+	made_up_core(program.p);
 	return program;
 }
 

@@ -21,7 +21,8 @@ static const char *const common_forms[] = {
 #define N_COMMON (sizeof(common_forms) / sizeof(*common_forms))
 
 #define PASSES 2
-#define MOST_LOOKS 6 /* at a form some of whose latencies do not repeat */
+#define MOST_LOOKS 6 /* at a form some of whose latencies do not repeat, and at what is no form's \
+		      */
 #define BRANCH_TRIES 4
 #define STEPS 32 /* of a chain or a row */
 #define LINES 8  /* of a row of accesses to lines */
@@ -210,6 +211,10 @@ static void measure_core(struct form_measure *measure, struct core_facts *facts)
  * the same core, which may be another guest's. */
 static void take_shorter_core(struct core_facts *facts, const struct core_facts *again)
 {
+	facts->looks++;
+	for (int rarely = 0; rarely < 2; rarely++)
+		if (isnan(facts->mispredicted[rarely])) /* it did not repeat */
+			facts->mispredicted[rarely] = again->mispredicted[rarely];
 	facts->taken = fmin(facts->taken, again->taken);
 	for (int vector = 0; vector < 2; vector++) {
 		facts->load[vector] = fmin(facts->load[vector], again->load[vector]);
@@ -292,13 +297,16 @@ struct rf_error *core_measure_more(const struct insn_form *forms, size_t n, uint
 	size_t first = 0;
 	while (first < n && !is_wanted(facts, forms[first]))
 		first++;
-	if (first == n || !form_measure_init(&measure))
+	const bool is_first = !core_facts_known(facts),
+		   once_more = is_first || facts->looks < MOST_LOOKS;
+	if ((first == n && (is_first || !once_more)) || !form_measure_init(&measure))
 		return NULL;
-	const bool is_first = !core_facts_known(facts);
-	if (is_first)
+	if (is_first) {
 		measure_core(&measure, facts);
+		facts->looks = 1;
+	}
 	struct rf_error *error = measure_forms(&measure, forms, n, end, facts);
-	if (is_first && !error) {
+	if (once_more && !error) {
 		struct core_facts again = {0};
 		measure_core(&measure, &again);
 		take_shorter_core(facts, &again);

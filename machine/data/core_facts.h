@@ -50,7 +50,8 @@ enum core_window {
 };
 
 struct core_facts {
-	double taken; /* of a taken branch */
+	unsigned looks; /* how often what is no form's was measured */
+	double taken;   /* of a taken branch */
 	/* By which a branch that looks at what was loaded from L1 makes code longer each time that
 	 * it is mispredicted, every second time and rarely (machine/core/branch_cost.h). */
 	double mispredicted[2];

@@ -51,14 +51,14 @@ json_t *core_facts_to_json(const struct core_facts *facts)
 	for (size_t i = 0; i < facts->n_forms; i++)
 		failed |= json_array_append_new(forms, form_to_json(&facts->forms[i]));
 	json_t *json = json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:b, s:b, "
+		"{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+		"s:o, s:b, s:b, "
 		"s:b, "
 		"s:o}",
-		"probes", probes_to_json(), "taken", cycles_to_json(facts->taken), "mispredicted",
-		row_to_json(facts->mispredicted, 2), "load", row_to_json(facts->load, 2), "forward",
-		row_to_json(facts->forward, 2), "forward_still",
-		row_to_json(facts->forward_still, 2), "forward_indexed",
+		"looks", (int)facts->looks, "probes", probes_to_json(), "taken",
+		cycles_to_json(facts->taken), "mispredicted", row_to_json(facts->mispredicted, 2),
+		"load", row_to_json(facts->load, 2), "forward", row_to_json(facts->forward, 2),
+		"forward_still", row_to_json(facts->forward_still, 2), "forward_indexed",
 		row_to_json(facts->forward_indexed, 2), "forward_update",
 		cycles_to_json(facts->forward_update), "forward_part",
 		cycles_to_json(facts->forward_part), "blocked", cycles_to_json(facts->blocked),
@@ -89,13 +89,18 @@ static void read_row(const json_t *json, double *cycles, size_t n)
 		cycles[i] = cycles_of(json_array_get(json, i));
 }
 
+static unsigned looks_of(const json_t *json)
+{
+	const json_int_t looks = json_integer_value(json_object_get(json, "looks"));
+	return looks > 0 && looks < INT_MAX ? (unsigned)looks : 0;
+}
+
 static bool read_form(const json_t *json, struct form_fact *fact)
 {
 	const char *name = json_string_value(json_object_get(json, "form"));
 	if (!name || !form_find(name, &fact->form))
 		return false;
-	const json_int_t looks = json_integer_value(json_object_get(json, "looks"));
-	fact->looks = looks > 0 && looks < INT_MAX ? (unsigned)looks : 0;
+	fact->looks = looks_of(json);
 	fact->reciprocal = cycles_of(json_object_get(json, "reciprocal"));
 	fact->apart = cycles_of(json_object_get(json, "apart"));
 	fact->beside_wide = cycles_of(json_object_get(json, "beside_wide"));
@@ -119,6 +124,7 @@ struct rf_error *core_facts_from_json(const json_t *json, struct core_facts *out
 	struct core_facts facts = {0};
 	if (!json_is_array(forms) || !has_our_probes(json))
 		return rf_error_create(RF_EFORMAT, NULL, "they are no facts about a core");
+	facts.looks = looks_of(json);
 	facts.taken = cycles_of(json_object_get(json, "taken"));
 	read_row(json_object_get(json, "mispredicted"), facts.mispredicted, 2);
 	read_row(json_object_get(json, "load"), facts.load, 2);

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-/* { "probes": [name …], "taken": cycles, "load": [general, vector], "forward": [ … ],
+/* { "looks": n, "probes": [name …], "taken": cycles, "load": [general, vector], "forward": [ … ],
  *   "forward_still": [ … ], "forward_indexed": [ … ], "forward_update": cycles, "address": cycles,
  * "dividers_apart": bool, "compares_fuse": bool, "steps_fuse": bool, "forms": [ { "form": name,
  * "looks": n, "reciprocal": cycles, "apart": cycles, "latency": [cycles or null …], "use": [cycles

@@ -84,7 +84,7 @@ struct rf_error *core_store_get(bool refresh, struct core_facts *facts)
 
 static uint64_t looks_at_all(const struct core_facts *facts)
 {
-	uint64_t looks = 0;
+	uint64_t looks = facts->looks;
 	for (size_t i = 0; i < facts->n_forms; i++)
 		looks += facts->forms[i].looks;
 	return looks;

@@ -20,7 +20,7 @@ static struct form_fact fact_of(const char *name, double latency, unsigned looks
 /* How often the form has been looked at when it has been asked for once more. */
 static unsigned looks_after(const struct form_fact *fact)
 {
-	struct core_facts facts = {0};
+	struct core_facts facts = {.looks = 6};
 	cr_assert(core_facts_add(&facts, fact));
 	assert_ok(core_measure_more(&fact->form, 1, BUDGET_NS, &facts));
 	const unsigned looks = core_facts_find(&facts, fact->form)->looks;
@@ -66,5 +66,20 @@ Test(core_measure, some_operands_have_no_latency)
 		memcpy(fact.latency, rows[i].latency, sizeof(fact.latency));
 		cr_expect_eq(form_latencies_known(&fact, &shape), rows[i].known, "%zu: %s", i,
 			     rows[i].name);
+	}
+}
+
+/* As where another thread of the same core kept it busy as long as it was measured. */
+Test(core_measure, what_is_no_forms_is_looked_at_at_several_times)
+{
+	const struct form_fact known = fact_of("add r64, r64", 1, 2);
+	for (unsigned looks = 4; looks < 8; looks++) {
+		struct core_facts facts = {.looks = looks, .taken = 1000, .mispredicted = {NAN, 2}};
+		cr_assert(core_facts_add(&facts, &known));
+		assert_ok(core_measure_more(&known.form, 1, BUDGET_NS, &facts));
+		cr_expect_eq(facts.looks, looks < 6 ? looks + 1 : looks);
+		cr_expect_eq(facts.taken < 1000, looks < 6, "%g", facts.taken);
+		cr_expect_eq(facts.mispredicted[1], 2);
+		core_facts_deinit(&facts);
 	}
 }

@@ -21,8 +21,9 @@ static const char *const common_forms[] = {
 #define N_COMMON (sizeof(common_forms) / sizeof(*common_forms))
 
 #define PASSES 2
-#define MOST_LOOKS 6 /* at a form some of whose latencies do not repeat, and at what is no form's \
-		      */
+#define MOST_LOOKS                                                                     \
+	6 /* at a form some of whose latencies do not repeat, and at what is no form's \
+	   */
 #define BRANCH_TRIES 4
 #define STEPS 32 /* of a chain or a row */
 #define LINES 8  /* of a row of accesses to lines */

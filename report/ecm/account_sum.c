@@ -27,6 +27,8 @@ void ecm_add_account(struct ecm_account *sum, const struct ecm_account *part, do
 	sum->light_s += times * part->light_s;
 	sum->memory_busy_s += times * part->memory_busy_s;
 	sum->predicted_s += times * part->predicted_s;
+	sum->least_s += times * part->least_s;
+	sum->most_s += times * part->most_s;
 	sum->unknown_calls += times * part->unknown_calls;
 	for (int i = 0; i < ECM_CHANGES; i++)
 		sum->changed_s[i] += times * part->changed_s[i];

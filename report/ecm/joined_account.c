@@ -33,6 +33,7 @@ static void add_piece(struct ecm_piece *sum, const struct ecm_piece *part, doubl
 		to->guessed += times * from->guessed;
 		sum->far.lines[level] += times * part->far.lines[level];
 		sum->far.crowded[level] += times * part->far.crowded[level];
+		sum->off[level] = fmax(sum->off[level], part->off[level]);
 	}
 }
 

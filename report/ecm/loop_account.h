@@ -82,7 +82,10 @@ struct ecm_account {
 	double memory_busy_s; /* of the memory itself, for its transfers */
 	/* Instructions of loops that call what cannot be followed (CALLS_UNKNOWN). */
 	double unknown_calls;
-	double predicted_s;            /* the account but for its rest */
+	double predicted_s; /* the account but for its rest */
+	/* The same at the ends of the 95 % intervals of what moved, which is from a sample of the
+	 * caches' sets, and of what was mispredicted. */
+	double least_s, most_s;
 	double changed_s[ECM_CHANGES]; /* predicted_s if that alone were changed, everywhere within
 					*/
 	/* predicted_s if machine->threads[i] threads ran it at once, as its core is now: of all of

@@ -28,6 +28,20 @@ static void add_irregular(struct model_irregular *sum, const struct model_irregu
 	}
 }
 
+static double off_of(const struct model_estimate *moved)
+{
+	if (!(moved->bytes > 0))
+		return 0;
+	return isnan(moved->halfwidth) ? 1 : moved->halfwidth / moved->bytes; /* a single class */
+}
+
+static void set_off(struct ecm_piece *piece, const struct model_bytes *bytes)
+{
+	piece->off[1] = off_of(&bytes->l2);
+	piece->off[2] = off_of(&bytes->l3);
+	piece->off[3] = off_of(&bytes->mem[DIRECTION_BOTH]);
+}
+
 struct ecm_piece ecm_piece_of(const struct ecm_context *context, uint32_t loop)
 {
 	const struct model_function *f = context->f;
@@ -43,9 +57,11 @@ struct ecm_piece ecm_piece_of(const struct ecm_context *context, uint32_t loop)
 	piece.run_through = times > 0 ? piece.instructions / times : piece.instructions;
 	if (in_loop) {
 		add_bytes(piece.events, f->loops[loop].bytes, 1);
+		set_off(&piece, f->loops[loop].bytes);
 		add_irregular(piece.irregular, f->loops[loop].irregular, 1);
 	} else if (f->traffic) {
 		add_bytes(piece.events, &f->traffic->bytes, 1);
+		set_off(&piece, &f->traffic->bytes);
 		add_irregular(piece.irregular, f->traffic->irregular, 1);
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -59,6 +75,48 @@ struct ecm_piece ecm_piece_of(const struct ecm_context *context, uint32_t loop)
 	for (int level = 0; level < MODEL_LEVELS; level++)
 		piece.irregular[level].lines += piece.far.lines[level];
 	return piece;
+}
+
+/* Lines by the level that they were found at, of which as many as `times` says cross the border
+ * above each. */
+static void move_lines(double found[MODEL_LEVELS], const double times[MODEL_LEVELS])
+{
+	double crossing[MODEL_LEVELS + 1] = {0}, all = 0;
+	for (int level = MODEL_LEVELS - 1; level >= 1; level--)
+		crossing[level] = times[level] * (all += found[level]);
+	for (int level = 1; level < MODEL_LEVELS; level++) {
+		if (level > 1)
+			crossing[level] = fmin(crossing[level], crossing[level - 1]);
+		if (level > 1)
+			found[level - 1] = crossing[level - 1] - crossing[level];
+	}
+	found[MODEL_LEVELS - 1] = crossing[MODEL_LEVELS - 1];
+}
+
+struct ecm_piece ecm_piece_at_end(const struct ecm_piece *piece, double sign)
+{
+	struct ecm_piece end = *piece;
+	double times[MODEL_LEVELS], found[4][MODEL_LEVELS];
+	for (int level = 0; level < MODEL_LEVELS; level++) {
+		const struct model_irregular *of = &piece->irregular[level];
+		times[level] = fmax(0, 1 + sign * piece->off[level]);
+		found[0][level] = of->lines;
+		found[1][level] = of->longest;
+		found[2][level] = of->brief;
+		found[3][level] = of->guessed;
+	}
+	for (int kind = 0; kind < 4; kind++)
+		move_lines(found[kind], times);
+	for (int level = 1; level < MODEL_LEVELS; level++) {
+		struct model_irregular *to = &end.irregular[level];
+		to->lines = found[0][level];
+		to->longest = found[1][level];
+		to->brief = found[2][level];
+		to->guessed = found[3][level];
+	}
+	for (int e = 0; e < N_TRAFFIC; e++)
+		end.events[e] *= times[e < TRAFFIC_L3_READ ? 1 : e < TRAFFIC_MEM_READ ? 2 : 3];
+	return end;
 }
 
 /* ---- what a piece takes ---- */

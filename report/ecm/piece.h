@@ -29,10 +29,16 @@ struct ecm_piece {
 	struct model_irregular
 		irregular[MODEL_LEVELS]; /* `lines`: with those that come by far steps */
 	struct far_lines far;
+	/* Half-widths of the 95 % intervals of what crosses the border above each level, of that:
+	 * 0: all was simulated. */
+	double off[MODEL_LEVELS];
 };
 
 /* The own code of `loop`, an index in f->loops, or that in none (PROFILE_NONE). */
 struct ecm_piece ecm_piece_of(const struct ecm_context *context, uint32_t loop);
+/* The piece if all that moved lay so many half-widths above what was found (-1: one below): `sign`.
+ * Lines that came from farther came from a nearer level less. */
+struct ecm_piece ecm_piece_at_end(const struct ecm_piece *piece, double sign);
 /* What the model has for it with `context->threads` threads, but for changes: `account` has
  * `context->lacks` and 0 else. */
 void ecm_predict_piece(const struct ecm_context *context, const struct ecm_piece *piece,

@@ -161,10 +161,30 @@ static void add_threads(const struct ecm_context *context, const struct ecm_piec
 	}
 }
 
+/* account->least_s and most_s. */
+static void add_ends(const struct ecm_context *context, const struct ecm_piece *piece,
+		     struct ecm_account *account)
+{
+	const struct mispredictions *wrong = &account->mispredicted;
+	const double branches =
+		wrong->n > 0 ? fmin(1, sqrt(wrong->variance) / wrong->n) * wrong->seconds : 0;
+	account->least_s = account->most_s = account->predicted_s;
+	for (double sign = -1; sign <= 1; sign += 2) {
+		const struct ecm_piece end = ecm_piece_at_end(piece, sign);
+		struct ecm_account at_end = {.lacks = context->lacks};
+		ecm_predict_piece(context, &end, &at_end);
+		account->least_s = fmin(account->least_s, at_end.predicted_s);
+		account->most_s = fmax(account->most_s, at_end.predicted_s);
+	}
+	account->least_s -= branches;
+	account->most_s += branches;
+}
+
 void ecm_predict_piece_in_full(const struct ecm_context *context, const struct ecm_piece *piece,
 			       struct ecm_account *account)
 {
 	ecm_predict_piece(context, piece, account);
 	add_changes(context, piece, account);
 	add_threads(context, piece, account);
+	add_ends(context, piece, account);
 }

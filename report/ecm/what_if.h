@@ -3,6 +3,6 @@
 
 #include "report/ecm/piece.h"
 
-/* ecm_predict_piece, and account->changed_s and account->at_threads_s of it. */
+/* ecm_predict_piece, and account->changed_s, at_threads_s, least_s and most_s of it. */
 void ecm_predict_piece_in_full(const struct ecm_context *context, const struct ecm_piece *piece,
 			       struct ecm_account *account);

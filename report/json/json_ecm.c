@@ -146,6 +146,8 @@ void report_json_ecm(struct json_writer *out, const char *key, const struct repo
 	}
 	put_object(out, key);
 	put_real(out, "predicted_s", account->predicted_s);
+	put_real(out, "predicted_least_s", account->least_s);
+	put_real(out, "predicted_most_s", account->most_s);
 	put_real(out, "light_speed_s", account->light_s);
 	put_real(out, "measured_s", account->measured_s);
 	put_real(out, "measured_stderr_s", account->stderr_s);
@@ -176,6 +178,8 @@ void report_json_ecm_with_calls(struct json_writer *out, const char *key,
 	}
 	put_object(out, key);
 	put_real(out, "predicted_s", account->predicted_s);
+	put_real(out, "predicted_least_s", account->least_s);
+	put_real(out, "predicted_most_s", account->most_s);
 	put_real(out, "light_speed_s", account->light_s);
 	put_real(out, "measured_s", account->measured_s);
 	put_real(out, "measured_stderr_s", account->stderr_s);

@@ -237,6 +237,19 @@ static void put_sum(struct page *page, const struct ecm_account *account)
 	page_line(page, STYLE_PLAIN, "  ", "predicted: %s", used ? text : "nothing");
 }
 
+/* Where what moved, or what was mispredicted, is so little known that it matters. */
+static void put_ends(struct page *page, const struct ecm_account *account)
+{
+	const double all = account->measured_s;
+	char least[64], most[64];
+	if (account->most_s - account->least_s > 0.2 * account->predicted_s)
+		page_line(page, STYLE_PLAIN, "  ",
+			  "predicted from samples of sets and of outcomes: %s to %s (95 %%); "
+			  "--cache-sample=1 simulates all sets",
+			  report_put_time(least, account->least_s, all),
+			  report_put_time(most, account->most_s, all));
+}
+
 static void put_comparison(struct page *page, const struct ecm_account *account)
 {
 	const double all = account->measured_s, rest = account->account_s[ACCOUNT_REST];
@@ -250,6 +263,7 @@ static void put_comparison(struct page *page, const struct ecm_account *account)
 	report_put_time(light, account->light_s, all);
 	page_line(page, STYLE_PLAIN, "  ", "%s predicted, %s ± %s measured: %s %s", predicted,
 		  measured, error, off, rest < 0 ? "faster than predicted" : "not explained");
+	put_ends(page, account);
 	page_line(page, STYLE_PLAIN, "  ", "light speed of the code as it is: %s%s%s", light,
 		  account->latency_s > 0 ? ", if it waited for no irregular or far line" : "",
 		  account->mispredicted.n > 0 ? ", if no branch were mispredicted" : "");

@@ -116,9 +116,40 @@ Test(loop_account, parts_add_up)
 		sum += loop->account_s[i];
 	near(sum, 0.020, 1e-9, "the account");
 	near(loop->stderr_s, 0.020 / sqrt(20), 1e-9, "standard error");
+	near(loop->least_s, loop->predicted_s, 1e-9, "all sets were simulated");
+	near(loop->most_s, loop->predicted_s, 1e-9, "all sets were simulated");
 	near(ecm.whole.predicted_s, loop->predicted_s, 1e-3, "the function");
 	near(ecm_cycles_a_turn(&machine, loop, loop->predicted_s), 15.5, 0.1, "cycles");
 	cr_expect(isnan(ecm_cycles_a_turn(&machine, &ecm.whole, 1)));
+	ecm_function_deinit(&ecm);
+	model_deinit(&model);
+	profile_destroy(p);
+}
+
+/* A few sets were simulated, one of which has most of the lines. */
+Test(loop_account, a_sample_of_sets_has_an_interval)
+{
+	struct profile *p = profile_of(false, true, 20);
+	for (uint32_t class = 0; class < 4; class ++) {
+		struct profile_traffic row = {.offset = START,
+					      .thread = profile_thread(p, RUN_COUNTED, 1, 1, ""),
+					      .class = class};
+		row.lines[TRAFFIC_L2_READ] = row.lines[TRAFFIC_L3_READ] =
+			row.lines[TRAFFIC_MEM_READ] = class ? 1000 : TURNS / 16.0;
+		cr_assert(packed_rows_add(&p->traffic, &row, sizeof(row)));
+	}
+	profile_set_fact(p, "traffic_source", "traced");
+	profile_set_fact(p, "traffic_classes", "4");
+	profile_set_fact(p, "traffic_geometry", "L1=32K:8,L2=1M:16,L3=16M:16");
+	struct model model = build_as(p, with_loops);
+	const struct ecm_machine machine = ecm_machine_of(p);
+	struct ecm_function ecm;
+	assert_ok(ecm_function_init(&ecm, &machine, p, &model, find(&model, "triad")));
+	const struct ecm_account *loop = &ecm.loops[0];
+	cr_expect(loop->least_s < 0.5 * loop->predicted_s, "%g of %g", loop->least_s,
+		  loop->predicted_s);
+	cr_expect(loop->most_s > 1.5 * loop->predicted_s, "%g of %g", loop->most_s,
+		  loop->predicted_s);
 	ecm_function_deinit(&ecm);
 	model_deinit(&model);
 	profile_destroy(p);

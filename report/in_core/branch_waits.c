@@ -1,8 +1,11 @@
 /* Behind a misprediction the code begins anew: all that was computed before the branch is there,
  * and what comes behind it begins then.  So of each branch that is often mispredicted the code
- * behind it is followed, once around the loop and back to it, with the times at which registers get
- * their values; where ways meet, with the mean of these, by how often each was gone.  A branch on
- * the way that is mispredicted with share s begins all of it anew in that share. */
+ * behind it is followed, around the loop and back to it, with the times at which registers get
+ * their values; where ways meet, with the mean of these, by how often each was gone.  A branch that
+ * is mispredicted with share s, this one too, begins all of it anew in that share, and so does an
+ * entry of the loop.  In the others the times go on: rounds are made until they stay the same, by
+ * which a chain of L cycles a turn has come to L / s.  What the turns since then take in the core
+ * by themselves, which fetches no faster, is no wait. */
 #include "report/in_core/branch_waits.h"
 
 #include "report/in_core/core_latency.h"
@@ -14,6 +17,8 @@
 #define MOST_NODES 1024
 #define MOST_BRANCHES 16
 #define LEAST_SHARE 0.02 /* mispredicted, of a branch's executions */
+#define MOST_ROUNDS 64
+#define SAME 0.001 /* of a time, from one round to the next */
 
 /* Cycles since the code began anew at which registers are there. */
 struct times {
@@ -27,6 +32,8 @@ struct follower {
 	uint32_t members[MOST_NODES]; /* nodes of the loop, in order */
 	size_t n_members;
 	struct times *times; /* per member: before it */
+	uint32_t header;
+	double entered; /* share of the turns that begin an entry */
 };
 
 static double share_at(const struct follower *follower, uint32_t node)
@@ -60,6 +67,13 @@ static double result_at(const struct follower *follower, const struct dataflow *
 	return result;
 }
 
+/* In that share of its executions the code begins here. */
+static void begin_anew(struct times *times, double share)
+{
+	for (unsigned r = 0; r < N_REGISTERS && share > 0; r++)
+		times->at[r] *= 1 - share;
+}
+
 /* The times behind an instruction. */
 static void execute(const struct follower *follower, uint32_t node, struct times *times)
 {
@@ -70,8 +84,7 @@ static void execute(const struct follower *follower, uint32_t node, struct times
 	const double result = result_at(follower, flow, times);
 	for (unsigned w = 0; w < flow->n_writes; w++)
 		times->at[flow->writes[w]] = result;
-	for (unsigned r = 0; r < N_REGISTERS && share > 0; r++)
-		times->at[r] *= 1 - share;
+	begin_anew(times, share);
 }
 
 static size_t member_of(const struct follower *follower, uint32_t node)
@@ -114,22 +127,49 @@ static void lead_on(struct follower *follower, size_t first, size_t i, const str
 	}
 }
 
-/* When the flags that the branch, a member, looks at are there, a round behind it. */
-static double wait_of(struct follower *follower, size_t branch)
+/* The times at the branch, a member, a round after those behind it. */
+static struct times round_from(struct follower *follower, size_t branch, const struct times *behind)
 {
 	const size_t n = follower->n_members;
-	const struct times anew = {.n = 0};
 	memset(follower->times, 0, n * sizeof(*follower->times));
-	lead_on(follower, branch, branch, &anew);
+	lead_on(follower, branch, branch, behind);
 	for (size_t k = 1; k < n; k++) {
 		const size_t i = (branch + k) % n;
 		struct times times = follower->times[i];
 		if (!(times.n > 0))
 			continue;
+		if (follower->members[i] == follower->header)
+			begin_anew(&times, follower->entered);
 		execute(follower, follower->members[i], &times);
 		lead_on(follower, branch, i, &times);
 	}
-	return follower->times[branch].at[REGISTER_FLAGS];
+	return follower->times[branch];
+}
+
+/* When the flags that a branch looks at are there. */
+struct wait {
+	double first; /* a round behind where the code began anew */
+	double mean;  /* with what goes on from round to round */
+};
+
+static struct wait wait_of(struct follower *follower, size_t branch)
+{
+	struct times behind = {.n = 0};
+	struct wait wait = {0, 0};
+	for (int i = 0; i < MOST_ROUNDS; i++) {
+		struct times at = round_from(follower, branch, &behind);
+		const double before = wait.mean;
+		wait.mean = at.at[REGISTER_FLAGS];
+		if (i == 0)
+			wait.first = wait.mean;
+		else if (fabs(wait.mean - before) <= SAME * wait.mean)
+			break;
+		if (follower->members[branch] == follower->header)
+			begin_anew(&at, follower->entered);
+		execute(follower, follower->members[branch], &at);
+		behind = at;
+	}
+	return wait;
 }
 
 static bool find_members(struct follower *follower, uint32_t loop)
@@ -152,9 +192,39 @@ static double measured_wait(const struct core_facts *facts)
 	return (isnan(load) ? LOAD_LATENCY : load) + 1;
 }
 
-static double sum(struct follower *follower)
+/* The share of the turns in which the code begins anew. */
+static double begun_anew(const struct follower *follower, double turns)
+{
+	double goes_on = 1 - follower->entered;
+	for (size_t i = 0; i < follower->n_members; i++) {
+		const uint32_t node = follower->members[i];
+		const double n = (double)follower->code->graph->nodes[node].n;
+		goes_on *= fmax(0, 1 - share_at(follower, node) * n / turns);
+	}
+	return 1 - goes_on;
+}
+
+/* What the branch waits longer than the measured one where the code begins anew in a share of the
+ * turns, so that it does so k turns before a misprediction with that probability of a geometric
+ * distribution: a round more each time, and less what the core takes for one. */
+static double longer(const struct follower *follower, const struct wait *wait, double anew,
+		     double turn_cycles)
+{
+	const double more = anew < 1 ? (wait->mean - wait->first) * anew / (1 - anew) : 0;
+	double each = wait->first - measured_wait(follower->facts), probability = anew, sum = 0;
+	for (double left = 1; left > 1e-4 && anew > 0;
+	     left -= probability, probability *= 1 - anew) {
+		sum += probability * fmax(0, each);
+		each += more - turn_cycles;
+	}
+	return sum;
+}
+
+/* In all turns. */
+static double sum(struct follower *follower, double turns, double turn_cycles)
 {
 	const struct flow_node *nodes = follower->code->graph->nodes;
+	const double anew = begun_anew(follower, turns);
 	double cycles = 0;
 	int n_branches = 0;
 	for (size_t i = 0; i < follower->n_members && n_branches < MOST_BRANCHES; i++) {
@@ -162,25 +232,31 @@ static double sum(struct follower *follower)
 		if (share < LEAST_SHARE)
 			continue;
 		n_branches++;
+		const struct wait wait = wait_of(follower, i);
 		cycles += share * (double)nodes[follower->members[i]].n *
-			  fmax(0, wait_of(follower, i) - measured_wait(follower->facts));
+			  longer(follower, &wait, anew, turn_cycles);
 	}
 	return cycles;
 }
 
 struct rf_error *branch_waits(const struct core_facts *facts, const struct in_core_code *code,
-			      uint32_t loop, double *cycles)
+			      uint32_t loop, double turn_cycles, double *cycles)
 {
+	const struct model_loop *of = &code->function->loops[loop];
 	struct follower *follower = calloc(1, sizeof(*follower));
 	*cycles = 0;
 	if (!follower)
 		return rf_error_no_memory();
 	follower->facts = facts;
 	follower->code = code;
+	follower->header = flow_graph_node_at(code->graph, of->header);
+	follower->entered = of->entries > 0 && of->turns > 0
+				    ? fmin(1, (double)of->entries / (double)of->turns)
+				    : 0;
 	if (find_members(follower, loop))
 		follower->times = calloc(follower->n_members, sizeof(*follower->times));
 	if (follower->times)
-		*cycles = sum(follower) / (double)code->function->loops[loop].turns;
+		*cycles = sum(follower, (double)of->turns, turn_cycles) / (double)of->turns;
 	struct rf_error *error =
 		follower->n_members && follower->n_members < MOST_NODES && !follower->times
 			? rf_error_no_memory()

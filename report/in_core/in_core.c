@@ -288,10 +288,11 @@ struct rf_error *in_core_of_loop(const struct core_facts *facts, const struct in
 	out->part[IN_CORE_CHAIN] = chain.left;
 	out->chained_load =
 		chain.loads > 0 ? (isnan(facts->load[0]) ? LOAD_LATENCY : facts->load[0]) : NAN;
-	if (!error)
-		error = branch_waits(facts, code, loop, &out->branch_waits);
-	if (!error)
+	if (!error) {
 		conclude(&reader, out);
+		error = branch_waits(facts, code, loop, fmax(out->t_ol, out->t_nol),
+				     &out->branch_waits);
+	}
 	free(reader.sums.forms);
 	return error;
 }

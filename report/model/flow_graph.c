@@ -128,8 +128,7 @@ static size_t nodes_before(const struct flow_graph *graph, uint64_t offset)
 	return rf_search(graph->n_own, i, graph->nodes[i].offset <= offset);
 }
 
-/* The node at the offset, or FLOW_NONE. */
-static uint32_t node_at(const struct flow_graph *graph, uint64_t offset)
+uint32_t flow_graph_node_at(const struct flow_graph *graph, uint64_t offset)
 {
 	size_t n = nodes_before(graph, offset);
 	return n && graph->nodes[n - 1].offset == offset ? (uint32_t)(n - 1) : FLOW_NONE;
@@ -169,9 +168,10 @@ static struct rf_error *link_nodes(struct flow_graph *graph)
 	for (size_t i = 0; i < n; i++) {
 		const struct flow_node *node = &graph->nodes[i];
 		bool direct = node->kind == BRANCH_CONDITIONAL || node->kind == BRANCH_JUMP;
-		graph->to[2 * i] = goes_on(node->kind) ? node_at(graph, node->offset + node->length)
-						       : FLOW_NONE;
-		graph->to[2 * i + 1] = direct ? node_at(graph, node->target) : FLOW_NONE;
+		graph->to[2 * i] = goes_on(node->kind)
+					   ? flow_graph_node_at(graph, node->offset + node->length)
+					   : FLOW_NONE;
+		graph->to[2 * i + 1] = direct ? flow_graph_node_at(graph, node->target) : FLOW_NONE;
 	}
 	struct rf_error *error = flow_graph_link_back(graph);
 	for (uint32_t i = 0; !error && i < n; i++)
@@ -203,7 +203,7 @@ void flow_graph_deinit(struct flow_graph *graph)
 size_t flow_graph_way(const struct flow_graph *graph, uint32_t loop, uint64_t offset, uint32_t *way,
 		      size_t most)
 {
-	const uint32_t header = node_at(graph, offset);
+	const uint32_t header = flow_graph_node_at(graph, offset);
 	size_t n = 0;
 	for (uint32_t at = header; at != FLOW_NONE && n < most;) {
 		uint32_t next = FLOW_NONE;

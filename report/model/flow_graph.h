@@ -56,7 +56,9 @@ bool flow_edge_count(const struct flow_graph *graph, const struct profile_functi
 		     uint32_t from, uint32_t to, int64_t *n);
 /* Sets graph->before anew, after `to` was changed.  Fails only when memory is short. */
 struct rf_error *flow_graph_link_back(struct flow_graph *graph);
-/* The function's own node whose bytes hold the offset, or NULL. */
+/* The function's own node at the offset, or FLOW_NONE. */
+uint32_t flow_graph_node_at(const struct flow_graph *graph, uint64_t offset);
+/* The same, whose bytes hold the offset, or NULL. */
 const struct flow_node *flow_node_around(const struct flow_graph *graph, uint64_t offset);
 /* The most frequent way through a turn of an innermost loop: its nodes from the header at that
  * offset on, in `way`, which has room for `most`.  0: there is none of so many that comes back. */

@@ -6,6 +6,7 @@
 #include "report/ecm/context.h"
 #include "report/ecm/what_if.h"
 #include "report/in_core/measured_core.h"
+#include "report/model/model_loops.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -120,14 +121,26 @@ struct rf_error *ecm_joined_account(const struct ecm_context *context, uint32_t 
 /* ---- a function that loops call ---- */
 
 #define MOST_CALLERS 16
-#define LEAST_SHARE 0.1  /* of a function's executions, that a caller calls for */
-#define LEAST_TIME 0.002 /* of the program's: of a function whose callers are looked for */
+#define LEAST_SHARE 0.1 /* of a function's executions, that a caller calls for */
+#define LEAST_TIME 0.01 /* of the program's: of a function whose callers are looked for */
 
-/* Functions that call one, and those that call these, and so on. */
+/* Functions that call one, in an innermost loop or in code without loops, and those that call
+ * these, and so on. */
 struct callers {
 	uint32_t rows[MOST_CALLERS];
 	size_t n;
 };
+
+/* A call in another loop, or beside loops, is a part of no loop that was joined. */
+static bool may_be_joined(const struct model_function *caller, uint64_t offset)
+{
+	size_t n;
+	const size_t loop = caller ? model_loops_at(caller, offset) : 0;
+	if (!caller || loop == caller->n_loops)
+		return caller && !caller->n_loops;
+	(void)model_loops_within(caller, (uint32_t)loop, &n);
+	return n == 0;
+}
 
 static void add_caller(struct callers *callers, uint32_t row)
 {
@@ -139,9 +152,10 @@ static void add_caller(struct callers *callers, uint32_t row)
 }
 
 /* Those that call the function `row` for a good part of its executions. */
-static void add_callers(struct callers *callers, const struct profile *profile,
-			const struct call_targets *targets, uint32_t row)
+static void add_callers(struct callers *callers, const struct ecm_context *context, uint32_t row)
 {
+	const struct profile *profile = context->profile;
+	const struct call_targets *targets = &context->machine->core->targets;
 	double all = 0;
 	for (size_t i = 0; i < targets->n_sites; i++) {
 		const struct call_site *site = &targets->sites[i];
@@ -149,9 +163,12 @@ static void add_callers(struct callers *callers, const struct profile *profile,
 	}
 	for (size_t i = 0; i < targets->n_sites; i++) {
 		const struct call_site *site = &targets->sites[i];
-		if (call_reaches(profile, site, row) && (double)site->n >= LEAST_SHARE * all)
-			add_caller(callers,
-				   profile_function_at(profile, site->module, site->offset, NULL));
+		if (!call_reaches(profile, site, row) || (double)site->n < LEAST_SHARE * all)
+			continue;
+		const uint32_t caller =
+			profile_function_at(profile, site->module, site->offset, NULL);
+		if (may_be_joined(function_of_row(context->model, caller), site->offset))
+			add_caller(callers, caller);
 	}
 }
 
@@ -204,15 +221,14 @@ struct rf_error *ecm_add_from_loops(const struct ecm_context *context, struct ec
 	if (!context->machine->core || f->n_loops || f->function == PROFILE_NONE ||
 	    (double)f->time_ns < LEAST_TIME * (double)context->model->time_ns)
 		return NULL;
-	const struct call_targets *targets = &context->machine->core->targets;
-	add_callers(&callers, context->profile, targets, f->function);
+	add_callers(&callers, context, f->function);
 	for (size_t i = 0; i < callers.n && !error; i++) { /* which adds callers */
 		const struct model_function *caller =
 			function_of_row(context->model, callers.rows[i]);
 		if (caller && caller->n_loops)
 			error = add_from(context, caller, sum, covered);
 		else
-			add_callers(&callers, context->profile, targets, callers.rows[i]);
+			add_callers(&callers, context, callers.rows[i]);
 	}
 	*covered = fmin(1, *covered);
 	return error;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define CALL_REL32 0xe8
+#define GROUP_5 0xff    /* calls and jumps through registers and memory, and others */
 #define NEARLY_ALL 0.95 /* of the time below a call */
 
 /* ---- the calls ---- */
@@ -29,12 +30,25 @@ static uint32_t last_of(const struct profile_block *block)
 	return last;
 }
 
+/* Whether the instruction has the first byte of a call's opcode, behind prefixes (legacy ones,
+ * REX): most have not, and need not be decoded. */
+static bool may_be_call(const uint8_t *bytes, uint32_t size)
+{
+	uint32_t at = 0;
+	while (at < size && ((bytes[at] & 0xf0) == 0x40 || bytes[at] == 0x66 || bytes[at] == 0xf2 ||
+			     bytes[at] == 0xf3 || bytes[at] == 0x2e || bytes[at] == 0x3e ||
+			     bytes[at] == 0x64 || bytes[at] == 0x65))
+		at++;
+	return at < size && (bytes[at] == CALL_REL32 || bytes[at] == GROUP_5);
+}
+
 /* A call ends its block. */
 static bool call_of(const struct profile_block *block, struct call_site *site)
 {
 	const uint32_t at = last_of(block), size = block->size - at;
 	struct dataflow flow;
-	if (at >= block->size || !dataflow_of_bytes(block->bytes + at, size, &flow) || !flow.calls)
+	if (at >= block->size || !may_be_call(block->bytes + at, size) ||
+	    !dataflow_of_bytes(block->bytes + at, size, &flow) || !flow.calls)
 		return false;
 	const uint8_t *rel32 = block->bytes + block->size - 4;
 	*site = (struct call_site){.module = block->module,

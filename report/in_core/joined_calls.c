@@ -9,7 +9,10 @@
 
 #define MOST_NODES 4096 /* of the graph more than the function itself has */
 #define MOST_DEEP 6     /* calls within each other */
-#define RARELY 0.02     /* of the loop's turns: calls that make no difference */
+/* Instructions that leave the reorder buffer in a cycle, at most (Golden Cove and Zen 4: Intel's
+ * and AMD's optimisation manuals). */
+#define RETIRED 8
+#define RARELY 0.02 /* of the loop's turns: calls that make no difference */
 
 /* What is put in, and where. */
 struct joiner {
@@ -22,7 +25,9 @@ struct joiner {
 	struct in_core *core;
 	uint32_t within[MOST_DEEP]; /* rows of the functions that are being put in */
 	size_t depth;
-	bool joined, apart, unknown; /* any call of the loop is so */
+	bool joined, apart;  /* any call of the loop is so */
+	double unknown;      /* executions of calls that cannot be followed */
+	double instructions; /* of the loop itself, executed */
 };
 
 /* A call, or a jump out of a function at its end. */
@@ -211,12 +216,33 @@ static enum joining join_call(struct joiner *joiner, uint32_t index, const struc
 	return done;
 }
 
+/* Instructions of the loop itself. */
+static double own_instructions(const struct in_core_code *code, uint32_t loop)
+{
+	double all = 0;
+	for (uint32_t i = 0; i < code->graph->n_nodes; i++)
+		all += code->graph->nodes[i].loop == loop ? (double)code->graph->nodes[i].n : 0;
+	return all;
+}
+
+/* Whether the loop may take less than half of what its own instructions need to be issued, since
+ * they are done beside what it calls: but for the first of them behind each call, which may leave
+ * the reorder buffer together with the last of the callee, they still leave it in order. */
+static bool may_be_hidden(const struct joiner *joiner)
+{
+	if (!(joiner->unknown > 0))
+		return false;
+	const double from_call_to_call = joiner->instructions / joiner->unknown,
+		     issued = from_call_to_call / model_issue_width(joiner->code->profile);
+	return (from_call_to_call - RETIRED) / RETIRED < issued / 2;
+}
+
 /* False: memory is short. */
 static bool join_all(struct joiner *joiner)
 {
 	const struct flow_graph *own = joiner->code->graph;
 	const double turns = (double)joiner->code->function->loops[joiner->loop].turns;
-	for (uint32_t i = 0; i < own->n_nodes && !joiner->unknown; i++) {
+	for (uint32_t i = 0; i < own->n_nodes; i++) {
 		const struct flow_node *node = &own->nodes[i];
 		const struct call_site *site = node->loop == joiner->loop &&
 							       node->kind == BRANCH_NONE &&
@@ -230,37 +256,22 @@ static bool join_all(struct joiner *joiner)
 		const enum joining done = join_call(joiner, i, site);
 		joiner->joined |= done == IS_JOINED;
 		joiner->apart |= done == IS_APART;
-		joiner->unknown |= done == IS_UNKNOWN;
+		joiner->unknown += done == IS_UNKNOWN ? (double)node->n : 0;
 		if (done == HAS_NO_MEMORY)
 			return false;
 	}
 	return true;
 }
 
-/* Instructions of the loop itself from one call to the next. */
-static double between_calls(const struct joiner *joiner)
-{
-	const struct flow_graph *own = joiner->code->graph;
-	double all = 0, calls = 0;
-	for (uint32_t i = 0; i < own->n_nodes; i++) {
-		const struct flow_node *node = &own->nodes[i];
-		if (node->loop != joiner->loop)
-			continue;
-		all += (double)node->n;
-		calls += node->kind == BRANCH_NONE && site_of(joiner, node) ? (double)node->n : 0;
-	}
-	return calls > 0 ? all / calls : INFINITY;
-}
-
 static void conclude(struct joiner *joiner)
 {
 	struct in_core *core = joiner->core;
-	if (joiner->unknown)
-		core->calls = between_calls(joiner) < joiner->buffer ? CALLS_UNKNOWN : CALLS_LONG;
+	if (may_be_hidden(joiner))
+		core->calls = CALLS_UNKNOWN;
 	else
-		core->calls = joiner->joined  ? CALLS_JOINED
-			      : joiner->apart ? CALLS_LONG
-					      : CALLS_NONE;
+		core->calls = joiner->joined                         ? CALLS_JOINED
+			      : joiner->apart || joiner->unknown > 0 ? CALLS_LONG
+								     : CALLS_NONE;
 	if (core->calls != CALLS_JOINED) {
 		flow_graph_deinit(joiner->graph);
 		core->n_joined = 0;
@@ -277,6 +288,7 @@ struct rf_error *joined_calls_put_in(const struct function_code *functions,
 				.code = code,
 				.loop = loop,
 				.buffer = ecm_reorder_buffer(code->profile),
+				.instructions = own_instructions(code, loop),
 				.graph = graph,
 				.core = core};
 	*graph = (struct flow_graph){0};

@@ -5,6 +5,8 @@
 #include "report/in_core/call_targets.h"
 #include "report/in_core/in_core.h"
 
+struct core_results;
+
 /* What all functions of a profile need for it. */
 struct measured_core {
 	struct core_facts facts;
@@ -12,6 +14,7 @@ struct measured_core {
 	struct call_targets targets;
 	struct line_crossings crossings;
 	struct stored_loads stored;
+	struct core_results *results; /* of functions that were looked at */
 };
 
 /* Fails only when memory is short; deinit in any case. */

@@ -259,16 +259,34 @@ static struct rf_error *add_form(struct form_measure *measure, struct insn_form 
 	return core_facts_add(facts, &fact) ? NULL : rf_error_no_memory();
 }
 
+/* Whether every loop is reckoned with it: slots, taken and other branches, loads and stores. */
+static bool is_basic(struct insn_form form)
+{
+	static const enum core_probe probes[] = {PROBE_SLOT, PROBE_BRANCH};
+	const uint64_t key = form_key(form);
+	for (size_t i = 0; i < sizeof(probes) / sizeof(*probes); i++) {
+		struct insn_form basic = {0};
+		if (form_find(core_probe_form(probes[i], true), &basic) && form_key(basic) == key)
+			return true;
+	}
+	for (int width = ACCESS_GENERAL; width < ACCESS_WIDTHS; width++)
+		if (form_key(core_load_form((enum access_width)width)) == key ||
+		    form_key(core_store_form((enum access_width)width)) == key)
+			return true;
+	return false;
+}
+
 /* Whether there is anything to measure: others, such as calls, are asked for in each run.  What did
  * not repeat while others disturbed the machine is looked at again, but not for ever: some forms
- * take one time or another by turns. */
+ * take one time or another by turns.  So is what all else hangs on. */
 static bool is_wanted(const struct core_facts *facts, struct insn_form form)
 {
 	const struct form_fact *known = core_facts_find(facts, form);
 	struct form_shape shape;
 	if (!form_shape_of(form, &shape))
 		return false;
-	return !known || (known->looks < MOST_LOOKS && !form_latencies_known(known, &shape));
+	return !known || (known->looks < MOST_LOOKS &&
+			  (is_basic(form) || !form_latencies_known(known, &shape)));
 }
 
 /* Twice, with all others in between, as far as there is time. */

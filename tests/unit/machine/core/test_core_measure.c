@@ -35,6 +35,8 @@ Test(core_measure, a_latency_that_did_not_repeat_is_looked_at_again)
 			       given_up = fact_of("add r64, r64", NAN, 6);
 	cr_expect_eq(looks_after(&known), 2);
 	cr_expect_eq(looks_after(&given_up), 6);
+	const struct form_fact slot = fact_of("nop", 1, 2);
+	cr_expect_gt(looks_after(&slot), 2, "all loops are reckoned with it");
 	/* on a busy machine its throughput may not repeat either; then it was not looked at */
 	unsigned looks = 2;
 	for (int i = 0; i < 5 && looks == 2; i++)

@@ -4,6 +4,7 @@
 #include "report/ecm/account_sum.h"
 #include "report/ecm/context.h"
 #include "report/ecm/joined_account.h"
+#include "report/ecm/transfers.h"
 #include "report/ecm/what_if.h"
 
 #include <math.h>

@@ -50,10 +50,10 @@ enum ecm_lack {
 	ECM_LACKS_BRANCHES = 64, /* no outcomes, or not what a misprediction costs: none takes time
 				  */
 	ECM_LACKS_SIGHT = 128, /* too little of it was traced: the interval of what it moved reaches
-			       * from nothing to what would take more than a tenth of its time; it
-			       * counts with what was seen */
-	ECM_LACKS_CALLS = 256    /* most of it are loops that call what cannot be followed: there is
-				  * no prediction */
+				* from nothing to what would take more than a tenth of its time; it
+				* counts with what was seen */
+	ECM_LACKS_CALLS = 256  /* most of it are loops that call what cannot be followed: there is
+				* no prediction */
 };
 /* Where one of these is lacking what crosses the links is not known. */
 #define ECM_LACKS_TRANSFERS (ECM_LACKS_TRAFFIC | ECM_LACKS_ROOFS | ECM_LACKS_SIGHT)

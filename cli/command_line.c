@@ -251,8 +251,10 @@ static struct rf_error *add_entry(struct command_line *line, enum command_id com
 	const struct option *option = &option_rows[id];
 	const struct config_entry *entry = option->kind == OPTION_LIST ? config->entries : last;
 	struct rf_error *error = NULL;
-	if (option->kind == OPTION_FLAG)
-		return add_flag(entry, target(line, id));
+	if (option->kind == OPTION_FLAG) {
+		line->given[id] = true;
+		return add_flag(last, target(line, id));
+	}
 	for (; entry <= last && !error; entry++)
 		if (entry->path == last->path && config_is_of(entry, command, option))
 			error = add_value(line, command, entry);

@@ -100,12 +100,9 @@ static struct rf_error *check_key(const struct place *place, const char *key)
 	return refuse_near(place, &nearest, ": there is no such option");
 }
 
-static struct rf_error *take_entry(struct config *config, const struct place *place, char *text)
+static struct rf_error *put_entry(struct config *config, const struct place *place, const char *key,
+				  const char *value)
 {
-	char *equals = strchr(text, '=');
-	if (equals)
-		*equals = '\0';
-	const char *key = trim(text), *value = equals ? trim(equals + 1) : NULL;
 	struct rf_error *error = check_key(place, key);
 	if (error)
 		return error;
@@ -117,6 +114,22 @@ static struct rf_error *take_entry(struct config *config, const struct place *pl
 	free(entry.key);
 	free(entry.value);
 	return rf_error_no_memory();
+}
+
+static struct rf_error *take_entry(struct config *config, const struct place *place, char *text)
+{
+	char *equals = strchr(text, '=');
+	if (equals)
+		*equals = '\0';
+	const char *key = trim(text);
+	return put_entry(config, place, key, equals ? trim(equals + 1) : NULL);
+}
+
+struct rf_error *config_put(struct config *config, enum command_id command, const char *path,
+			    unsigned line, const char *key, const char *value)
+{
+	const struct place place = {path, line, 1u << command};
+	return put_entry(config, &place, key, value);
 }
 
 /* ---- files ---- */

@@ -37,6 +37,11 @@ struct config {
 struct rf_error *config_load(struct config *config);
 void config_deinit(struct config *config);
 
+/* Adds what another file says of an option of a command; `path` lives as long as `config`.
+ * RF_EINPUT: it has no such option. */
+struct rf_error *config_put(struct config *config, enum command_id command, const char *path,
+			    unsigned line, const char *key, const char *value);
+
 /* Whether an entry is of a command's option. */
 bool config_is_of(const struct config_entry *entry, enum command_id command,
 		  const struct option *option);

@@ -5,6 +5,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "sweep/plan.h"
 #include "tracer/launch/launch.h"
 
 #include <pthread.h>
@@ -35,10 +36,32 @@ static struct rf_error *configure(struct command_line *line, enum command_id id)
 	return error;
 }
 
+/* `rfprof sweep PLAN.toml`: the words and options of the plan, where the command line has no
+ * others.
+ */
+static struct rf_error *take_plan(struct command_line *line, struct sweep_plan *plan)
+{
+	struct config config = {0};
+	const char *path = line->words[0];
+	const char *dot = path && !line->words[1] ? strrchr(path, '.') : NULL;
+	if (!dot || strcmp(dot, ".toml") != 0)
+		return NULL;
+	struct rf_error *error = sweep_plan_read(path, plan);
+	for (size_t i = 0; !error && i < plan->n_options; i++)
+		error = config_put(&config, COMMAND_sweep, path, plan->options[i].line,
+				   plan->options[i].key, plan->options[i].value);
+	error = error ?: command_line_add(line, COMMAND_sweep, &config);
+	if (!error)
+		line->words = plan->words;
+	config_deinit(&config);
+	return error;
+}
+
 /* Carries out the command line, and ends as it asks; else the status of rfprof's own failures. */
 static int carry_out(int argc, char **argv)
 {
 	struct command_line line;
+	struct sweep_plan plan = {0};
 	int status = 0;
 	if (argc < 2) {
 		help_examples(stderr);
@@ -51,8 +74,11 @@ static int carry_out(int argc, char **argv)
 	if (!error && line.options.help)
 		error = help_write(id, line.options.verbose, stdout);
 	else if (!error)
-		error = configure(&line, id) ?: functions[id](&line.options, line.words, &status);
+		error = (id == COMMAND_sweep ? take_plan(&line, &plan) : NULL)
+				?: configure(&line, id)
+				?: functions[id](&line.options, line.words, &status);
 	command_line_deinit(&line);
+	sweep_plan_deinit(&plan);
 	if (!error)
 		launch_end_like(status);
 	rf_error_print(error, stderr);

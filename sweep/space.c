@@ -2,9 +2,11 @@
 #include "sweep/space.h"
 
 #include "base/array.h"
+#include "sweep/formula.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,24 +114,30 @@ static bool is_range(const char *values)
 	return end != values && *end == ':' && !strchr(values, ',');
 }
 
-static bool is_parameter(const char *word)
+/* The length of the name that the word begins with; 0: it is no parameter. */
+static size_t name_length(const char *word)
 {
 	const char *values = strchr(word, '=');
-	return values && is_name(word, (size_t)(values - word));
+	const size_t n = !values ? 0 : (size_t)(values - word), derived = n && word[n - 1] == ':';
+	return is_name(word, n - derived) ? n - derived : 0;
 }
 
 static struct rf_error *add_parameter(struct space *space, const char *word)
 {
+	const size_t length = name_length(word);
 	const char *values = strchr(word, '=');
-	if (find(space, word, (size_t)(values - word)))
+	if (find(space, word, length))
 		return refuse(word, "this parameter is there already");
-	struct parameter parameter = {.name = strndup(word, (size_t)(values - word))};
+	struct parameter parameter = {.name = strndup(word, length),
+				      .formula = word[length] == ':' ? values + 1 : NULL};
 	if (!parameter.name || !rf_array_push(space->parameters, space->n_parameters,
 					      space->cap_parameters, parameter)) {
 		free(parameter.name);
 		return rf_error_no_memory();
 	}
 	struct parameter *new = &space->parameters[space->n_parameters - 1];
+	if (new->formula)
+		return NULL;
 	return is_range(values + 1) ? add_range(new, word, values + 1)
 				    : add_list(new, word, values + 1);
 }
@@ -177,16 +185,62 @@ static struct rf_error *check_word(const struct space *space, const char *word, 
 	return NULL;
 }
 
-static struct rf_error *check_command(const struct space *space)
+/* ---- derived values ---- */
+
+struct derivation {
+	struct space *space;
+	size_t point, parameter; /* that is derived */
+	bool *used;
+};
+
+static bool value_of(void *context, const char *name, double *value)
+{
+	const struct derivation *derivation = context;
+	const struct parameter *parameter = find(derivation->space, name, strlen(name));
+	const size_t i = parameter ? (size_t)(parameter - derivation->space->parameters) : 0;
+	char *end;
+	if (!parameter || i >= derivation->parameter)
+		return false;
+	const char *text = space_value(derivation->space, derivation->point, i);
+	*value = strtod(text, &end);
+	derivation->used[i] = true;
+	return end != text && !*end;
+}
+
+static struct rf_error *derive(struct space *space, size_t parameter, bool *used)
+{
+	struct parameter *derived = &space->parameters[parameter];
+	struct derivation derivation = {space, 0, parameter, used};
+	struct rf_error *error = NULL;
+	for (; !error && derivation.point < space->n_points; derivation.point++) {
+		char text[32];
+		double value;
+		error = formula_value(derived->formula, value_of, &derivation, &value);
+		if (!error && !isfinite(value))
+			error = refuse(derived->formula, "its value is no number");
+		if (error)
+			break;
+		snprintf(text, sizeof(text), "%.15g", value);
+		error = add_value(derived, text, strlen(text));
+	}
+	return error;
+}
+
+/* ---- all of it ---- */
+
+static struct rf_error *check_command(struct space *space)
 {
 	bool *used = calloc(space->n_parameters + 1, sizeof(*used));
 	struct rf_error *error = used ? NULL : rf_error_no_memory();
+	for (size_t i = 0; !error && i < space->n_parameters; i++)
+		error = space->parameters[i].formula ? derive(space, i, used) : NULL;
 	for (char **word = space->command; !error && *word; word++)
 		error = check_word(space, *word, used);
 	for (size_t i = 0; !error && i < space->n_parameters; i++)
 		if (!used[i])
 			error = refuse(space->parameters[i].name,
-				       "this parameter is in no word of the command");
+				       "this parameter is in no word of the command, and in no "
+				       "formula");
 	free(used);
 	return error;
 }
@@ -195,7 +249,7 @@ struct rf_error *space_init(struct space *space, const char **words)
 {
 	*space = (struct space){.n_points = 1};
 	struct rf_error *error = NULL;
-	for (; !error && *words && is_parameter(*words); words++)
+	for (; !error && *words && name_length(*words); words++)
 		error = add_parameter(space, *words);
 	if (error)
 		return error;
@@ -203,7 +257,7 @@ struct rf_error *space_init(struct space *space, const char **words)
 		return refuse("rfprof sweep", "there is no command");
 	space->command = (char **)words;
 	for (size_t i = 0; i < space->n_parameters; i++) {
-		space->n_points *= space->parameters[i].n_values;
+		space->n_points *= space->parameters[i].formula ? 1 : space->parameters[i].n_values;
 		if (space->n_points > MOST_POINTS)
 			return refuse("rfprof sweep", "there are too many points");
 	}
@@ -224,9 +278,11 @@ void space_deinit(struct space *space)
 
 const char *space_value(const struct space *space, size_t point, size_t parameter)
 {
-	for (size_t i = space->n_parameters; i-- > parameter + 1;)
-		point /= space->parameters[i].n_values;
 	const struct parameter *of = &space->parameters[parameter];
+	if (of->formula)
+		return of->values[point];
+	for (size_t i = space->n_parameters; i-- > parameter + 1;)
+		point /= space->parameters[i].formula ? 1 : space->parameters[i].n_values;
 	return of->values[point % of->n_values];
 }
 

@@ -10,8 +10,9 @@
 
 struct parameter {
 	char *name;
-	char **values; /* texts */
+	char **values; /* texts; of a derived one one for each point */
 	size_t n_values;
+	const char *formula; /* NULL: it is not derived; not owned */
 };
 
 struct space {
@@ -23,10 +24,12 @@ struct space {
 };
 
 /* `words`: parameters, NAME=VALUE[,VALUE...] or NAME=FIRST:LAST[:STEP] in whole numbers (what
- * does not begin with a number is one value, whatever colons it has), and
+ * does not begin with a number is one value, whatever colons it has), or NAME:=FORMULA (formula.h)
+ * of those before it, and
  * from the first word that is none of these the command; NULL at the end.  RF_EINPUT: there is no
- * command, a parameter makes no sense or is in no word of the command, a word has one that there is
- * not, or there are more than MOST_POINTS points.  To be freed by space_deinit, after an error,
+ * command, a parameter makes no sense or is in no word of the command and no formula, a word or
+ * formula has one that there is not, a formula's value is no number, or there are more than
+ * MOST_POINTS points.  To be freed by space_deinit, after an error,
  * too. */
 struct rf_error *space_init(struct space *space, const char **words);
 void space_deinit(struct space *space);

@@ -2,9 +2,11 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import time
+import tomllib
 
 import pytest
 
@@ -147,3 +149,84 @@ def test_downwards_and_with_spaces(t):
     assert [(point["parameters"]["n"], point["flop"]["median"]) for point in points] == [("1000 x", 1000), ("2000 y", 2000)]
     points = sweep(t, "n=1000", "--", "sh", "-c", f"A={{n}}; {program} ${{{{A}}}}")
     assert points[0]["flop"]["median"] == 1000
+
+
+# ---- as a file ----
+
+PLAN = """
+command = ["sh", "-c", "{program} $0", "{{n}}", '{{size}}', "{{bytes}}"]
+kernel = "add"
+repeats = 2
+[parameters]
+n = [1000, 2000]
+[constants]
+size = 8
+[derived]
+bytes = "size*n"
+"""
+
+
+def test_plan(t):
+    """A plan is what the same words of the command line are, and these come before its options."""
+    path = os.path.join(t.directory, "plan.toml")
+    with open(path, "w") as file:
+        file.write(PLAN.format(program=build(t)))
+    result = t.rfprof("sweep", "--json=-", path, cwd=t.directory)
+    assert result.status == 0, result
+    points = json.loads(result.stdout)["points"]
+    assert [point["parameters"] for point in points] == [
+        {"n": "1000", "size": "8", "bytes": "8000"}, {"n": "2000", "size": "8", "bytes": "16000"}], points
+    assert all(point["repeats"] == 2 and point["kernel"] == "add" for point in points), points
+    words = ("n=1000,2000", "size=8", "bytes:=size*n", "--", "sh", "-c", build(t) + " $0", "{n}", "{size}", "{bytes}")
+    same = t.rfprof("sweep", "--kernel=add", "--repeats=2", "--dry-run", *words, cwd=t.directory)
+    assert "2 points, 0 runs" in same.stdout.decode(), same
+    more = t.rfprof("sweep", "--repeats=3", "--dry-run", path, cwd=t.directory)
+    assert "2 points, 2 runs" in more.stdout.decode(), more
+    shown = t.rfprof("sweep", "--json=-", cwd=t.directory)
+    assert json.loads(shown.stdout)["points"] == points, shown
+
+
+@pytest.mark.parametrize("line, said", [("repeat = 3", "did you mean"), ("[places]", "[parameters]"), ("repeats = x", "repeats")])
+def test_plan_with_a_word_that_there_is_not(t, line, said):
+    path = os.path.join(t.directory, "plan.toml")
+    with open(path, "w") as file:
+        file.write(f'command = ["true"]\n{line}\n')
+    result = t.rfprof("sweep", "--dry-run", path, cwd=t.directory)
+    assert result.status == 2 and f"{path}:2: ".encode() in result.stderr and said.encode() in result.stderr, result
+
+
+def written(chance, value):
+    """A value as TOML, in one of the ways there are."""
+    if isinstance(value, list):
+        gap = chance.choice(["", " ", "\n  ", "  # so\n"])
+        return "[" + gap + ("," + gap).join(written(chance, item) for item in value) + chance.choice(["", ",", gap]) + "]"
+    if isinstance(value, str) and "'" not in value and chance.random() < 0.5:
+        return f"'{value}'"
+    return json.dumps(value)
+
+
+def test_plans_are_what_tomllib_reads(t):
+    """Random plans: their commands are those that Python's reader of TOML leads to."""
+    chance = random.Random(5)
+    path = os.path.join(t.directory, "plan.toml")
+
+    def word():
+        return "".join(chance.choices("abz019 .#[]'\"\\/=-", k=chance.randint(1, 8)))
+
+    def value():
+        return chance.choice([word().strip() or "x", chance.randint(-9, 999), chance.randint(1, 99) / 4])
+
+    for _ in range(40):
+        lists = {f"p{i}": [value() for _ in range(chance.randint(1, 3))] for i in range(chance.randint(0, 3))}
+        command = ["true", *(word() for _ in range(chance.randint(0, 3))), *(f"{chance.choice('ab-')}{{{name}}}" for name in lists)]
+        lines = [f"{name} = {written(chance, values)}{chance.choice(['', ' # so'])}" for name, values in lists.items()]
+        with open(path, "w") as file:
+            file.write(f"repeats = 1\ncommand = {written(chance, command)}\n\n[parameters]\n" + "\n".join(lines))
+        with open(path, "rb") as file:
+            plan = tomllib.load(file)
+        expected = [plan["command"]]
+        for name, values in plan.get("parameters", {}).items():
+            expected = [[part.replace(f"{{{name}}}", str(one)) for part in words] for words in expected for one in values]
+        result = t.rfprof("sweep", "--dry-run", path, cwd=t.directory)
+        said = [line.split(": ", 1)[1] for line in result.stdout.decode().splitlines()[:-1]]
+        assert said == [" ".join(words) for words in expected], (result, plan)

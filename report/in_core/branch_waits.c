@@ -204,20 +204,32 @@ static double begun_anew(const struct follower *follower, double turns)
 	return 1 - goes_on;
 }
 
+/* The mean of max(0, first + k step) where k = 0, 1, … has the probability p (1 - p)^k, by the sums
+ * of that and of k times it from one k on. */
+static double mean_above_0(double first, double step, double p)
+{
+	const double q = 1 - p, all = step * q / p;
+	if (step >= 0) {
+		const double from = first < 0 && step > 0 ? ceil(-first / step) : 0;
+		return first < 0 && !(step > 0) ? 0 : pow(q, from) * (first + from * step + all);
+	}
+	const double until = first > 0 ? ceil(first / -step) : 0, beyond = pow(q, until);
+	return first + all - beyond * (first + until * step + all);
+}
+
 /* What the branch waits longer than the measured one where the code begins anew in a share of the
  * turns, so that it does so k turns before a misprediction with that probability of a geometric
  * distribution: a round more each time, and less what the core takes for one. */
 static double longer(const struct follower *follower, const struct wait *wait, double anew,
 		     double turn_cycles)
 {
-	const double more = anew < 1 ? (wait->mean - wait->first) * anew / (1 - anew) : 0;
-	double each = wait->first - measured_wait(follower->facts), probability = anew, sum = 0;
-	for (double left = 1; left > 1e-4 && anew > 0;
-	     left -= probability, probability *= 1 - anew) {
-		sum += probability * fmax(0, each);
-		each += more - turn_cycles;
-	}
-	return sum;
+	const double first = wait->first - measured_wait(follower->facts);
+	if (!(anew > 0))
+		return 0;
+	if (!(anew < 1))
+		return fmax(0, first);
+	const double more = (wait->mean - wait->first) * anew / (1 - anew);
+	return mean_above_0(first, more - turn_cycles, anew);
 }
 
 /* In all turns. */

@@ -118,15 +118,19 @@ bool sharing_sides(const struct profile *profile, uint32_t line, const struct mo
 	const struct profile_shared_place *places = profile->shared_places;
 	size_t first;
 	const size_t end = sharing_places_of(profile, line, &first);
-	sides[0] = sides[1] = PROFILE_NONE;
 	/* those with most accesses come first */
-	for (size_t i = first; i < end && sides[0] == PROFILE_NONE; i++)
-		if (!f || is_of(profile, f, &places[i]))
-			sides[0] = (uint32_t)i;
-	for (size_t i = first; i < end && sides[0] != PROFILE_NONE && sides[1] == PROFILE_NONE; i++)
-		if (places[i].thread != places[sides[0]].thread)
-			sides[1] = (uint32_t)i;
-	return sides[1] != PROFILE_NONE;
+	for (size_t i = first; i < end; i++) {
+		if (f && !is_of(profile, f, &places[i]))
+			continue;
+		for (size_t k = first; k < end; k++)
+			if (places[k].thread != places[i].thread &&
+			    (places[i].stored || places[k].stored)) {
+				sides[0] = (uint32_t)i;
+				sides[1] = (uint32_t)k;
+				return true;
+			}
+	}
+	return false;
 }
 
 void sharing_bytes(const struct profile_shared_place *place, unsigned *from, unsigned *to)

@@ -24,7 +24,8 @@ size_t sharing_places_of(const struct profile *profile, uint32_t line, size_t *f
 double sharing_cost(const struct profile *profile, uint32_t line, const uint64_t *time_ns);
 
 /* The two places that a line is told by: that with most accesses of the function's (NULL: of all),
- * and that with most of another thread. Rows in shared_places. False: there are none. */
+ * and that with most of another thread, of those pairs of which one writes: a line that is only
+ * read does not move.  Rows in shared_places.  False: there are none. */
 bool sharing_sides(const struct profile *profile, uint32_t line, const struct model_function *f,
 		   uint32_t sides[2]);
 

@@ -355,14 +355,6 @@ static void save_branches(const struct account *account, enum model_cause cause,
 		save_on_top(account, cause, seconds);
 }
 
-/* No more than the short loops take: their ends are a part of them, as far as samples tell. */
-static void bound_short_loops(const struct account *account)
-{
-	const double loops_s = 1e-9 * (double)account->f->code.short_ns / account->f->concurrency;
-	double *saved = account->evidence->saved;
-	saved[CAUSE_SHORT_LOOP] = fmin(saved[CAUSE_SHORT_LOOP], loops_s);
-}
-
 /* What was mispredicted, shared out to branches within turns and to ends of short loops as these
  * there are. */
 static void save_mispredicted(const struct account *account)
@@ -395,7 +387,6 @@ static void save_instructions(const struct account *account)
 	} else {
 		save_mispredicted(account);
 	}
-	bound_short_loops(account);
 	const double unknown = rest_of(account) - saved[CAUSE_BRANCHES] - saved[CAUSE_SHORT_LOOP] -
 			       saved[CAUSE_STRIDED] - saved[CAUSE_FALSE_SHARING] -
 			       saved[CAUSE_TRUE_SHARING];

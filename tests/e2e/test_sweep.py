@@ -322,7 +322,7 @@ def test_metrics(t):
 def test_what_is_left_in_the_caches(t):
     """A cold call reads its array, and leaves it changed: it is written for --count-left alone."""
     program = t.program(os.path.join(harness.SOURCE, "tests", "papers", "intensity.c"), ("-O2",), ("-lm",))
-    words = ("n=4096,8192", "--", program, "simple16", "{n}", "2000")
+    words = ("n=4096,8192", "--", program, "simple16", "{n}", "500")
     result = t.rfprof("sweep", "--kernel=kernel", "--repeats=2", "--traced=2", "--caches=cold", "-q", "--json=-", *words,
                       cwd=t.directory, timeout=300)
     points = json.loads(result.stdout)["points"]

@@ -324,6 +324,21 @@ static struct rf_error *look_again(struct sweep_point *point, struct store *stor
 	return error;
 }
 
+/* A run while the program was built anew is a repeat of neither the old nor the new one, and is
+ * made again; but not for ever, since a program may write to itself. */
+#define MOST_REPLACED 8
+
+static bool was_replaced(struct sweep_point *point, const struct used_files *before)
+{
+	bool replaced = false;
+	char *state = identity_file_state(point->command[0]);
+	for (size_t i = 0; state && i < before->n; i++)
+		if (strcmp(before->items[i].path, point->command[0]) == 0)
+			replaced = strcmp(before->items[i].state, state) != 0;
+	free(state);
+	return replaced && point->n_replaced++ < MOST_REPLACED;
+}
+
 /* Its first repeats have the memory traffic; the others are there for their times. */
 static struct rf_error *measure_point(struct sweep *sweep, struct store *store, size_t i,
 				      double limit_s, int *interrupted)
@@ -338,9 +353,10 @@ static struct rf_error *measure_point(struct sweep *sweep, struct store *store, 
 					 ?: measure(&sweep->options->measure, point->command,
 						    traced, limit_s, &end, &profile);
 	const double took_s = (double)(clock_now_ns() - begin_ns) * 1e-9;
-	if (!error && profile)
+	const bool kept = !error && profile && !was_replaced(point, &before);
+	if (kept)
 		error = keep(point, store, profile, &before, traced);
-	else if (!error)
+	else if (!error && !profile)
 		point->failed = true;
 	*interrupted = end.interrupted;
 	if (point->failed && !*interrupted)
@@ -348,7 +364,7 @@ static struct rf_error *measure_point(struct sweep *sweep, struct store *store, 
 	if (!error && profile && !point->n_new)
 		note_kernels(point, profile);
 	identity_free_files(&before);
-	point->n_new += !error && profile;
+	point->n_new += !error && kept;
 	point->longest_s = took_s > point->longest_s ? took_s : point->longest_s;
 	profile_destroy(profile);
 	return error;

@@ -22,6 +22,7 @@ struct sweep_point {
 	int64_t id;           /* its row then; 0: it was not measured */
 	size_t n_kept, n_new; /* repeats */
 	double longest_s;     /* that a repeat has taken; 0: none was made */
+	size_t n_replaced;    /* runs that were no repeats, since the program was replaced */
 	bool failed;
 };
 

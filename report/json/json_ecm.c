@@ -137,6 +137,16 @@ static void put_replay(struct json_writer *out, const char *key, const struct lo
 	put_end(out);
 }
 
+static void put_times(struct json_writer *out, const struct ecm_account *account)
+{
+	put_real(out, "predicted_s", account->predicted_s);
+	put_real(out, "predicted_least_s", account->least_s);
+	put_real(out, "predicted_most_s", account->most_s);
+	put_real(out, "light_speed_s", account->light_s);
+	put_real(out, "measured_s", account->measured_s);
+	put_real(out, "measured_stderr_s", account->stderr_s);
+}
+
 void report_json_ecm(struct json_writer *out, const char *key, const struct report_view *view,
 		     const struct ecm_account *account, const struct loop_replay *replay)
 {
@@ -145,12 +155,7 @@ void report_json_ecm(struct json_writer *out, const char *key, const struct repo
 		return;
 	}
 	put_object(out, key);
-	put_real(out, "predicted_s", account->predicted_s);
-	put_real(out, "predicted_least_s", account->least_s);
-	put_real(out, "predicted_most_s", account->most_s);
-	put_real(out, "light_speed_s", account->light_s);
-	put_real(out, "measured_s", account->measured_s);
-	put_real(out, "measured_stderr_s", account->stderr_s);
+	put_times(out, account);
 	put_turn(out, view->ecm, account);
 	const bool knows = !(account->lacks & ECM_LACKS_BRANCHES);
 	put_real(out, "mispredicted", knows ? account->mispredicted.n : NAN);
@@ -177,12 +182,7 @@ void report_json_ecm_with_calls(struct json_writer *out, const char *key,
 		return;
 	}
 	put_object(out, key);
-	put_real(out, "predicted_s", account->predicted_s);
-	put_real(out, "predicted_least_s", account->least_s);
-	put_real(out, "predicted_most_s", account->most_s);
-	put_real(out, "light_speed_s", account->light_s);
-	put_real(out, "measured_s", account->measured_s);
-	put_real(out, "measured_stderr_s", account->stderr_s);
+	put_times(out, account);
 	put_text(out, "largest", ecm_account_name(ecm_largest(account)));
 	report_json_time_account(out, "account", account);
 	put_end(out);

@@ -6,24 +6,13 @@
 #include "report/in_core/function_code.h"
 #include "report/in_core/in_core.h"
 #include "tests/unit/assert_ok.h"
+#include "tests/unit/report/ecm/made_up_core.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TURNS 1000
-
-static void add_form(struct core_facts *facts, const char *name, double latency, double reciprocal,
-		     enum core_probe probe)
-{
-	struct form_fact fact = {.reciprocal = reciprocal};
-	cr_assert(form_find(name, &fact.form), "%s", name);
-	for (int i = 0; i <= FORM_OPERANDS; i++)
-		fact.latency[i] = latency;
-	fact.use[PROBE_SLOT] = 1 / 6.0;
-	fact.use[probe] = reciprocal;
-	cr_assert(core_facts_add(facts, &fact));
-}
 
 static struct core_facts made_up(void)
 {
@@ -36,19 +25,19 @@ static struct core_facts made_up(void)
 				   .dividers_apart = true,
 				   .compares_fuse = true,
 				   .steps_fuse = true};
-	add_form(&facts, "nop", NAN, 1 / 6.0, PROBE_SLOT);
-	add_form(&facts, "jz rel", NAN, 0.5, PROBE_BRANCH);
-	add_form(&facts, "add r64, i8", 1, 0.2, PROBE_INTEGER);
-	add_form(&facts, "dec r64", 1, 0.2, PROBE_INTEGER);
-	add_form(&facts, "xor r64, r64", 1, 0.2, PROBE_INTEGER);
-	add_form(&facts, "imul r64, r64", 3, 1, PROBE_MULTIPLY);
-	add_form(&facts, "addsd xmm, xmm", 4, 0.5, PROBE_FP_ADD);
-	add_form(&facts, "mulsd xmm, xmm", 4, 0.5, PROBE_FP_MULTIPLY);
-	add_form(&facts, "divsd xmm, xmm", 14, 4, PROBE_FP_MULTIPLY);
-	add_form(&facts, "mov r64, m64", NAN, 1 / 3.0, PROBE_SLOT);
-	add_form(&facts, "movups xmm, m128", NAN, 1 / 3.0, PROBE_SLOT);
-	add_form(&facts, "mov m64, r64", NAN, 1, PROBE_SLOT);
-	add_form(&facts, "movups m128, xmm", NAN, 1, PROBE_SLOT);
+	made_up_form(&facts, "nop", NAN, 1 / 6.0, PROBE_SLOT);
+	made_up_form(&facts, "jz rel", NAN, 0.5, PROBE_BRANCH);
+	made_up_form(&facts, "add r64, i8", 1, 0.2, PROBE_INTEGER);
+	made_up_form(&facts, "dec r64", 1, 0.2, PROBE_INTEGER);
+	made_up_form(&facts, "xor r64, r64", 1, 0.2, PROBE_INTEGER);
+	made_up_form(&facts, "imul r64, r64", 3, 1, PROBE_MULTIPLY);
+	made_up_form(&facts, "addsd xmm, xmm", 4, 0.5, PROBE_FP_ADD);
+	made_up_form(&facts, "mulsd xmm, xmm", 4, 0.5, PROBE_FP_MULTIPLY);
+	made_up_form(&facts, "divsd xmm, xmm", 14, 4, PROBE_FP_MULTIPLY);
+	made_up_form(&facts, "mov r64, m64", NAN, 1 / 3.0, PROBE_SLOT);
+	made_up_form(&facts, "movups xmm, m128", NAN, 1 / 3.0, PROBE_SLOT);
+	made_up_form(&facts, "mov m64, r64", NAN, 1, PROBE_SLOT);
+	made_up_form(&facts, "movups m128, xmm", NAN, 1, PROBE_SLOT);
 	return facts;
 }
 
@@ -323,7 +312,7 @@ Test(in_core, a_byte_may_be_forwarded_later)
 {
 	static const char code[] = "\x0f\xb6\x44\x24\x08\x88\x44\x24\x08\x48\xff\xc9\x75\xf2";
 	struct core_facts facts = made_up();
-	add_form(&facts, "movzx r32, r8", 0, 0.2, PROBE_INTEGER);
+	made_up_form(&facts, "movzx r32, r8", 0, 0.2, PROBE_INTEGER);
 	facts.forward_part = 7;
 	cr_expect_float_eq(in_core_of(&facts, code, 14, 1).lcd, 7, 1e-9);
 	core_facts_deinit(&facts);
@@ -360,8 +349,8 @@ Test(in_core, mispredicted_branches_wait_for_their_addresses)
 		 20, 11, 6, 0.4, 5 * 0.6, 5 * 0.6},
 	};
 	struct core_facts facts = made_up();
-	add_form(&facts, "cmp r8, r8", 1, 0.2, PROBE_INTEGER);
-	add_form(&facts, "inc r64", 1, 0.2, PROBE_INTEGER);
+	made_up_form(&facts, "cmp r8, r8", 1, 0.2, PROBE_INTEGER);
+	made_up_form(&facts, "inc r64", 1, 0.2, PROBE_INTEGER);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct profile_branch branches[2] = {
 			{.offset = 0x100 + rows[i].other,
@@ -389,8 +378,8 @@ Test(in_core, a_chain_is_waited_for_from_the_last_misprediction_on)
 		{.offset = 0x106, .executions = TURNS, .share = 0.5},
 		{.offset = 0x10d, .executions = TURNS}};
 	struct core_facts facts = made_up();
-	add_form(&facts, "cmp r8, r8", 1, 0.2, PROBE_INTEGER);
-	add_form(&facts, "inc r64", 1, 0.2, PROBE_INTEGER);
+	made_up_form(&facts, "cmp r8, r8", 1, 0.2, PROBE_INTEGER);
+	made_up_form(&facts, "inc r64", 1, 0.2, PROBE_INTEGER);
 	their_branches = branches;
 	const struct in_core found =
 		in_core_of_parts(&facts, code, 15, parts, 3, TURNS / 4, NULL, NULL);

@@ -24,9 +24,9 @@
  * are sampled by the event of the last stage from the second stage on.  Of each thread up to a
  * period on each processor is never sampled, for which the first stage is not left.
  *
- * Amid page faults a sample costs twice to three times as much as elsewhere, 25 to 45 us: new pages
+ * Amid page faults a sample costs twice to three times as much as elsewhere, up to 45 us: new pages
  * drive its stack and the ring out of the caches.  Where there is little but them samples are those
- * of the last stage, too.
+ * of the last stage, too, unless they are cheap here.
  *
  * The kernel stops an event until the next tick when it samples faster than
  * kernel.perf_event_max_sample_rate, which the kernel itself lowers where its interrupts take long
@@ -66,12 +66,13 @@ static const struct {
 };
 
 /* The same for samples of switches. */
-enum { WAIT_STAGES = 2, LAST_WAIT_STAGE = WAIT_STAGES - 1 };
+enum { WAIT_STAGES = 3, LAST_WAIT_STAGE = WAIT_STAGES - 1 };
 static const struct {
 	uint64_t period, samples;
 } wait_stages[WAIT_STAGES] = {
 	{1, 4096},
-	{61, UINT64_MAX},
+	{61, 4096},
+	{499, UINT64_MAX},
 };
 enum { WAIT_RING_PAGES = 128 };
 
@@ -81,6 +82,11 @@ enum { MAX_RING_PAGES = 256, MIN_RING_PAGES = 8 };
 
 /* For which the cost of a sample is measured roughly: their sum is known to 12 % at best. */
 #define FEW_SAMPLES 64
+
+/* How many times its cost a sample has amid page faults, and the share of a program's time that
+ * they may take there. */
+#define AMID_FAULTS 2
+#define MOST_COST 0.02
 
 /* The reader wakes at least this often: soon at first, so that files are opened before a short
  * program can delete them.  Rings that are drained besides wake nobody. */
@@ -110,6 +116,8 @@ struct perf_sampler {
 	int longest; /* the last stage of which an event has sampled */
 	bool in_span;
 	bool sees_kernel;
+	bool knows_cost;
+	uint64_t cost_ns;         /* of a sample, roughly; 0: not known */
 	uint64_t max_rate;        /* the kernel's limit in samples a second; 0: not known */
 	uint64_t periods[STAGES]; /* ns */
 	uint64_t tick_ns;         /* a throttled event goes on at the next tick */
@@ -182,7 +190,9 @@ static void open_waits(struct cpu_events *cpu, const struct perf_sampler *sample
 	if (cpu->waits[0] >= 0 && cpu->waits[LAST_WAIT_STAGE] >= 0 &&
 	    perf_ring_map(&perf_source_kernel, cpu->waits[LAST_WAIT_STAGE], WAIT_RING_PAGES,
 			  &cpu->wait_ring))
-		ioctl(cpu->waits[0], PERF_EVENT_IOC_SET_OUTPUT, cpu->waits[LAST_WAIT_STAGE]);
+		for (int i = 0; i < LAST_WAIT_STAGE; i++)
+			ioctl(cpu->waits[i], PERF_EVENT_IOC_SET_OUTPUT,
+			      cpu->waits[LAST_WAIT_STAGE]);
 }
 
 static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int number)
@@ -336,13 +346,35 @@ static void end_stage(struct perf_sampler *sampler)
 	sampler->stage++;
 }
 
-/* That of the stage; past the first one, the last where threads switch, or have page faults, often.
+/* The event whose samples it is to cost, without those of switches. */
+static struct perf_event_attr plain_attributes(const struct perf_sampler *sampler)
+{
+	struct perf_event_attr attr = sampler_event_attributes(sampler->periods[0]);
+	attr.exclude_kernel = attr.exclude_callchain_kernel = !sampler->sees_kernel;
+	attr.context_switch = 0;
+	return attr;
+}
+
+/* Whether samples of the second stage slow down a program that does little but touch new pages by
+ * more than that.  Measured when the first one does, by the thread that reads samples. */
+static bool is_dear_amid_faults(struct perf_sampler *sampler)
+{
+	if (!sampler->knows_cost) {
+		const struct perf_event_attr attr = plain_attributes(sampler);
+		sampler->knows_cost = true;
+		sampler->cost_ns = sample_cost_ns(&attr, true);
+	}
+	return AMID_FAULTS * sampler->cost_ns > MOST_COST * (double)sampler->periods[1];
+}
+
+/* That of the stage; past the first one, the last where threads switch often, or where they have
+ * page faults often and samples are dear.
  * The new event starts first, so that mappings are reported without a gap.  Each goes on where it
  * had come to in its period, so nothing is counted twice. */
 static void choose_event(struct perf_sampler *sampler, struct cpu_events *cpu, uint64_t now)
 {
-	const bool faults = fault_event_is_often(&cpu->faults);
-	const bool often = switch_rate_is_high(&cpu->switches, now) || faults;
+	const bool often = switch_rate_is_high(&cpu->switches, now) ||
+			   (fault_event_is_often(&cpu->faults) && is_dear_amid_faults(sampler));
 	const int wanted = often && sampler->stage > 0 ? LAST_STAGE : sampler->stage;
 	if (wanted == cpu->enabled)
 		return;
@@ -476,9 +508,7 @@ static struct rf_error *save(struct sampler *base)
 		base->n_faults += fault_event_count(&sampler->cpus[i]->faults);
 	}
 	/* now, so that the program's start need not wait for it */
-	struct perf_event_attr attr = sampler_event_attributes(sampler->periods[0]);
-	attr.exclude_kernel = attr.exclude_callchain_kernel = !sampler->sees_kernel;
-	attr.context_switch = 0;
+	const struct perf_event_attr attr = plain_attributes(sampler);
 	if (!sampler->sees_kernel)
 		profile_set_fact(
 			base->profile, "no_kernel_samples",

@@ -240,6 +240,8 @@ def check_calls(check, report, truth):
         check.equal(f"rows of {name} in {function}", len(rows), 1)
         for key in ("n", "failed"):
             check.equal(f"{key} of {name} in {function}", sum_of(rows, key), true[key])
+        if sum_of(rows, "n") != true["n"]:
+            check.wrong.append(f"all rows of {name}: {[row for row in report['system_calls'] if row['name'] == name]}")
         for row in rows:
             check.equal(f"bytes of {name} in {function}", row["bytes"], true["bytes"] if "bytes" in true else None)
 

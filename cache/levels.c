@@ -2,13 +2,16 @@
 #include "cache/levels.h"
 
 #include "base/array.h"
-#include "cache/touched_pages.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#define EMPTIED_AT_ONCE 4096 /* bytes: a page */
-#define PRESENCE_CORES 3     /* with fewer a search is cheaper than the counting */
+/* Less, in bytes, is made zero sooner than its pages are given back. */
+#define GIVEN_BACK ((size_t)1 << 20)
+#define PRESENCE_CORES 3 /* with fewer a search is cheaper than the counting */
 
 static void core_destroy(struct hierarchy *h, struct core *core)
 {
@@ -119,37 +122,36 @@ bool levels_create(struct hierarchy *h, const struct geometry *geometry)
 	return true;
 }
 
-/* Records of zeros are empty. */
-static void empty(struct touched_pages *pages, char *records, size_t size)
+/* Records of zeros are empty.  Whole pages are given back, so that what is touched from now on is
+ * known (touched_pages.h): of a large cache a short call touches few. */
+static void empty(char *records, size_t size)
 {
-	for (size_t at = 0, n; at < size; at += n) {
-		n = size - at < EMPTIED_AT_ONCE ? size - at : EMPTIED_AT_ONCE;
-		if (touched_pages_any(pages, records + at, n))
-			memset(records + at, 0, n);
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)records;
+	const uintptr_t first = (from + page - 1) / page * page, end = (from + size) / page * page;
+	if (size < GIVEN_BACK || madvise((void *)first, end - first, MADV_DONTNEED) != 0) {
+		memset(records, 0, size);
+		return;
 	}
+	memset(records, 0, first - from);
+	memset((void *)end, 0, from + size - end);
 }
 
-static void empty_sets(struct hierarchy *h, struct touched_pages *pages, const struct core *core,
-		       int from, int to)
+static void empty_sets(struct hierarchy *h, const struct core *core, int from, int to)
 {
 	for (int at = from; at < to; at++)
-		empty(pages, core->sets[at],
+		empty(core->sets[at],
 		      (size_t)h->n_slots * h->levels[at].sets * h->levels[at].shape.bytes);
 }
 
 void levels_empty(struct hierarchy *h)
 {
-	struct touched_pages pages;
-	touched_pages_init(&pages);
-	empty_sets(h, &pages, &h->common, h->n_private, h->n_levels);
+	empty_sets(h, &h->common, h->n_private, h->n_levels);
 	for (size_t i = 0; i < h->n_cores; i++) {
 		if (!h->cores[i])
 			continue;
-		empty_sets(h, &pages, h->cores[i], 0, h->n_private);
-		empty(&pages, h->cores[i]->fresh,
-		      (size_t)h->n_slots * h->levels[0].sets * h->fresh_bytes);
+		empty_sets(h, h->cores[i], 0, h->n_private);
+		empty(h->cores[i]->fresh, (size_t)h->n_slots * h->levels[0].sets * h->fresh_bytes);
 	}
-	touched_pages_deinit(&pages);
 	if (h->presence.counts)
 		memset(h->presence.counts, 0,
 		       sizeof(*h->presence.counts) << (64 - h->presence.shift));

@@ -35,15 +35,6 @@ static bool is_touched(struct touched_pages *pages, uintptr_t page)
 	return !pages->n || pages->entries[page - pages->first] & IS_THERE;
 }
 
-bool touched_pages_any(struct touched_pages *pages, const void *bytes, size_t size)
-{
-	const uintptr_t at = (uintptr_t)bytes, last = (at + size - 1) / pages->page_bytes;
-	for (uintptr_t page = at / pages->page_bytes; page <= last; page++)
-		if (is_touched(pages, page))
-			return true;
-	return false;
-}
-
 size_t touched_pages_gap(struct touched_pages *pages, const void *bytes, size_t size)
 {
 	const uintptr_t at = (uintptr_t)bytes;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TOUCHED_WINDOW 32 /* pages that are looked up at a time */
+#define TOUCHED_WINDOW 512 /* pages that are looked up at a time */
 
 struct touched_pages {
 	int fd;                      /* of /proc/self/pagemap, or -1: not known */
@@ -18,8 +18,7 @@ struct touched_pages {
 void touched_pages_init(struct touched_pages *pages);
 void touched_pages_deinit(struct touched_pages *pages);
 
-/* False: these bytes have never been written to nor read.  What is touched for the first time while
- * others are asked for may still be taken for untouched. */
-bool touched_pages_any(struct touched_pages *pages, const void *bytes, size_t size);
-/* How many of these bytes, from the first one on, lie on pages that have never been touched. */
+/* How many of these bytes, from the first one on, lie on pages that have never been written to nor
+ * read, or not since they were given back.  What is touched for the first time while others are
+ * asked for may still be taken for untouched. */
 size_t touched_pages_gap(struct touched_pages *pages, const void *bytes, size_t size);

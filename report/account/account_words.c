@@ -5,6 +5,7 @@
 #include "profile/kernel_names.h"
 #include "report/account/account.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 
@@ -92,7 +93,7 @@ void account_runner_words(const struct profile *profile, const struct profile_su
 	char call[64];
 	kernel_name(runner->call, call, sizeof(call));
 	snprintf(text, size, "%.40s%s%s %.0f %%", function, runner->waited ? " " : "",
-		 runner->waited ? call : "", 100 * runner->share);
+		 runner->waited ? call : "", 100 * fmin(1, runner->share));
 }
 
 const char *account_region_caller(const struct profile *profile,

@@ -49,6 +49,8 @@ static const struct profile_sum_call *calls_of(const struct profile *profile, ui
 static const char *call_name(uint32_t call)
 {
 	const char *name = call >= KERNEL_CALLS ? kernel_call_name(call - KERNEL_CALLS) : NULL;
+	if (call == KERNEL_FAULT)
+		return "page faults";
 	return name ? name : "system calls";
 }
 
@@ -160,6 +162,13 @@ static void advise_wait(struct advice *advice, const struct profile_sum_wait *wa
 			     "write several records before each (in one transaction), or let "
 			     "another thread do it",
 			     ADVICE_SHARE(advice, cost), call_name(wait->call), function, calls);
+	else if (wait->kind == WAITS_DISK && wait->call == KERNEL_FAULT)
+		advice_offer(advice, cost,
+			     "%s of the wall time waits for the disk: page faults of %.60s (%s), "
+			     "which touches pages of a file that are not in memory. What to try: "
+			     "have them read ahead (MADV_WILLNEED, MADV_SEQUENTIAL), or read "
+			     "larger pieces",
+			     ADVICE_SHARE(advice, cost), function, ADVICE_COUNT((double)wait->n));
 	else
 		advice_offer(advice, second ? 0.8 * cost : cost,
 			     "%s of the wall time waits for %s: %s in %.60s%s%s. What to try: %s",

@@ -19,6 +19,8 @@
 #define EVEN 0.8
 /* Less of the wall time with too few threads is not worth a word. */
 #define LEAST_LOSS 0.1
+/* Waits for a condition that last longer, on average, are for work that is missing. */
+#define LONG_WAIT_NS 1e6
 /* What ran for less of the time that threads waited explains nothing. */
 #define LEAST_RUNNER 0.2
 
@@ -104,6 +106,12 @@ static void put_runner(char *text, size_t size, const struct profile *profile,
 			 locked ? "the holder" : "who let them go on", function, call, percent);
 }
 
+/* Whether it is work that is missing, and not the time in which threads wake each other. */
+static bool is_long(const struct profile_sum_wait *wait)
+{
+	return (double)wait->time_ns > LONG_WAIT_NS * (double)wait->n;
+}
+
 static void offer_wait(struct advice *advice, double cost, const struct workers *workers,
 		       const struct profile_sum_wait *wait)
 {
@@ -134,10 +142,12 @@ static void offer_wait(struct advice *advice, double cost, const struct workers 
 		advice_offer(
 			advice, cost,
 			"for %s of the wall time fewer of the %zu threads run than could: they "
-			"wait "
-			"for a condition in %.60s%s, and wake each other. What to try: hand over "
-			"more work at a time",
-			ADVICE_SHARE(advice, cost), workers->n, function, meanwhile);
+			"wait for a condition in %.60s%s%s",
+			ADVICE_SHARE(advice, cost), workers->n, function, meanwhile,
+			is_long(wait) ? ". What to try: more and smaller pieces of work, so that "
+					"each of them has one"
+				      : ", and wake each other. What to try: hand over more work "
+					"at a time");
 		break;
 	default:
 		if (workers->least_s > EVEN * workers->most_s && wait->kind == WAITS_JOIN)

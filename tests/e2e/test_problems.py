@@ -133,3 +133,27 @@ def test_problems(t):
                      f"{found[0] if found else '-':20} | {advice}")
     print("\n".join(lines))
     assert named_n >= LEAST, f"{named_n} of {len(NAMED)} problems are named\n" + "\n".join(lines)
+
+
+@pytest.mark.alone
+def test_pages_of_a_file(t):
+    """Page faults that wait for the disk are no system calls, and fewer of these are no remedy."""
+    path = os.path.join(t.work, "file")
+    with open(path, "wb") as file:
+        file.write(os.urandom(16 << 20))
+        file.flush()
+        os.fsync(file.fileno())
+    report = t.profile([t.program("cold_pages.c"), path], "--traffic=none").json
+    if report["run"]["account"]["major_faults"] < 1000:
+        pytest.skip("files lie in memory here")
+    advice = report["run"]["advice"].lower()
+    assert re.search(rf"disk: page faults of add_up{ANY} ahead", advice.replace("; ", " ").replace(". ", " ")), advice
+
+
+@pytest.mark.alone
+def test_work_is_missing(t):
+    """Who waits long for a condition has no work; to hand over more at a time would leave it with less."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("two threads need two processors")
+    advice = t.profile([t.program("few_pieces.c")], "--traffic=none").json["run"]["advice"].lower()
+    assert re.search(rf"condition in take_pieces{ANY}. what to try: more and smaller pieces", advice), advice

@@ -1,4 +1,4 @@
-/* Two threads take pieces of work from a list, which has one piece at a time, of some 20 ms; either of them takes it. */
+/* Two threads take pieces of work of some 20 ms from a list by turns.  It has one piece at a time. */
 #include <pthread.h>
 #include <stdio.h>
 

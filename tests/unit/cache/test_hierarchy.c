@@ -892,3 +892,35 @@ Test(hierarchy_truth, memory_is_bounded)
 	hierarchy_destroy(h);
 	free(counts);
 }
+
+/* Random accesses to more lines than a level has, to a few of them, and to those of before. */
+static void access_some(struct hierarchy *h, uint64_t seed)
+{
+	uint64_t random = 2 * seed + 1;
+	const unsigned n = 1 + next_random(&random) % 100000;
+	for (unsigned i = 0; i < n; i++)
+		hierarchy_access(h, next_random(&random) % 2, BASE + next_random(&random) % 200000,
+				 next_random(&random) % 3 ? CACHE_LOAD : CACHE_STORE, 0, 8, 1);
+}
+
+/* Caches so large that their memory is given back when they are emptied, as small ones that are
+ * made zero: what comes then is as in new ones. */
+Test(hierarchy_truth, large_caches_are_empty_when_emptied)
+{
+	struct geometry geometry = parse("L1=48K:12,L2=2M:16,L3=64M:16");
+	static struct counts used, new;
+	struct hierarchy *h = hierarchy_create(&geometry, 2, UINT64_MAX, false, count, &used);
+	for (uint64_t seed = 0; seed < 12; seed++) {
+		struct hierarchy *n =
+			hierarchy_create(&geometry, 2, UINT64_MAX, false, count, &new);
+		memset(&used, 0, sizeof(used));
+		memset(&new, 0, sizeof(new));
+		access_some(h, seed);
+		access_some(n, seed);
+		hierarchy_empty(h);
+		hierarchy_finish(n);
+		assert_same(&used, &new, UINT64_MAX, "emptied");
+		hierarchy_destroy(n);
+	}
+	hierarchy_destroy(h);
+}

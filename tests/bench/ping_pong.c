@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { TURNS = 20000 };
+enum { TURNS = 400000 };
 
 static int there[2], back[2];
 

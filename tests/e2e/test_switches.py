@@ -23,6 +23,11 @@ CASES = {
     "hardly_any_work": "pipe 2 20000 100",
     "for_long": "futex 1 40000 12000 3",  # it is looked at less often then
     "short": "pipe 4 300 8000",
+    # so often that switches are recorded in windows alone
+    "nothing_else": "pipe 1 60000 1",
+    "one_more_than_the_other": "pipe 1 60000 1 400",
+    "now_and_then": "pipe 1 80000 1 1 20000",
+    "now_and_then_by_futex": "futex 1 80000 1 1 20000",
 }
 # The threads of two processes that a third one waits for.
 CHILDREN = "{0} pipe 1 6000 8000 2 & {0} futex 2 5000 8000; wait"
@@ -62,6 +67,13 @@ def program(t):
 @pytest.mark.parametrize("words", named(CASES))
 def test_each_thread(t, words):
     result = t.profile([program(t), *words.split()], "--traffic=none")
+    check(result.json, json_lines(result)[0])
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("words", ["pipe 1 300000 1", "pipe 1 240000 1 1 40000"], ids=["nothing_else", "now_and_then"])
+def test_on_one_processor(t, words):
+    result = t.profile(["taskset", "-c", str(min(os.sched_getaffinity(0))), program(t), *words.split()], "--traffic=none")
     check(result.json, json_lines(result)[0])
 
 

@@ -11,6 +11,7 @@
 struct switch_rate {
 	uint64_t since; /* the time from which on these were counted, ns; 0: never */
 	uint64_t switches, births;
+	double a_second; /* as decided last */
 	bool often;
 };
 
@@ -21,3 +22,16 @@ void switch_rate_add(struct switch_rate *rate, const struct perf_record *record)
  * after the other, with fewer than 20 switches each, do not count: they are too short for long
  * periods. */
 bool switch_rate_is_high(struct switch_rate *rate, uint64_t now);
+/* Switches were not recorded until `now`: what was decided last stays, and they are counted anew.
+ */
+void switch_rate_resume(struct switch_rate *rate, uint64_t now);
+
+/* Where records of switches would take more than they are worth, they are made in windows: of 5 ms
+ * in some 100.  All zero at first: always. */
+struct switch_windows {
+	enum { SWITCHES_ALL, SWITCHES_WINDOW, SWITCHES_GAP } state;
+	uint64_t since;
+};
+/* The next state at `now` (ns), which differs from the last one or not; `a_second`: the highest
+ * rate of a processor. */
+void switch_windows_go_on(struct switch_windows *windows, double a_second, uint64_t now);

@@ -1,5 +1,5 @@
 /* Plays records of switches in the order of their times, and adds up what each thread did. */
-#include "tracer/schedule/schedule_state.h"
+#include "tracer/schedule/schedule_gap.h"
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -91,14 +91,17 @@ static void switch_to(struct schedule *schedule, struct live *thread)
 
 /* While a thread runs the kernel tells what it had run as it began to, or at the last tick.  Where
  * it stopped amid the look it may be either. */
-static void take_telling(const struct schedule *schedule, struct live *thread,
+static void take_telling(struct schedule *schedule, struct live *thread,
 			 const struct telling *telling)
 {
 	uint64_t from = telling->since;
 	for (int i = 0; i < 2; i++)
 		if (thread->runs[i].end >= telling->since && thread->runs[i].start < from)
 			from = thread->runs[i].start;
-	if (schedule->now - from > MOST_UNSURE_NS)
+	/* in a gap: it switches all the time */
+	if (thread->in_gap)
+		schedule_add_deeds(schedule, thread);
+	else if (schedule->now - from > MOST_UNSURE_NS)
 		return;
 	const struct settle_excess excess = {
 		.known = true,
@@ -115,10 +118,28 @@ static void take_telling(const struct schedule *schedule, struct live *thread,
 						excess.switches - before->switches};
 }
 
+static bool is_of_no_thread(const struct record *record)
+{
+	return record->kind == SCHEDULE_WINDOW || record->kind == SCHEDULE_GAP;
+}
+
+/* What is only known in windows. */
+static bool is_of_switches(const struct record *record)
+{
+	return record->kind == SCHEDULE_RUNS || record->kind == SCHEDULE_READY ||
+	       record->kind == SCHEDULE_WAITS || record->kind == SCHEDULE_WAIT_SAMPLE;
+}
+
 static void play(struct schedule *schedule, const struct record *record)
 {
 	schedule_advance(schedule, schedule_clipped(schedule, record->time));
 	schedule->n_untold -= record->kind == TOLD;
+	if (record->kind == SCHEDULE_WINDOW)
+		schedule_begin_window(schedule);
+	else if (record->kind == SCHEDULE_GAP)
+		schedule_begin_gap(schedule);
+	if (is_of_no_thread(record) || (schedule->window_ns && is_of_switches(record)))
+		return;
 	/* The kernel switches to a thread's end once more when it has told it. */
 	const bool is_known = u64_map_find(&schedule->of_tid, record->tid + 1ull);
 	if (!is_known && record->kind != SCHEDULE_BEGIN && record->kind != SCHEDULE_BORN)

@@ -7,7 +7,12 @@
  *
  * A switch tells when a thread stops running, and whether it could have gone on (ready) or not
  * (waiting).  When what it waited for comes, it is ready again, which no switch tells: the kernel's
- * sums in /proc/PID/task/TID/schedstat do, and are looked at now and then (schedule_look). */
+ * sums in /proc/PID/task/TID/schedstat do, and are looked at now and then (schedule_look).
+ *
+ * Where threads switch so often that records of it would cost them much, there are records in
+ * windows alone.  In a gap threads that switched often in the window before it do all as they did
+ * there, in proportion; others stay as they were.  What a thread really ran and was ready is in the
+ * kernel's sums, which are looked at in windows. */
 #pragma once
 
 #include "tracer/schedule/kernel_sums.h"
@@ -25,6 +30,8 @@ enum schedule_kind {
 	SCHEDULE_WAITS,
 	SCHEDULE_WAIT_SAMPLE, /* it is about to stop running, and its stack is known: `wait` */
 	SCHEDULE_END,
+	SCHEDULE_WINDOW, /* of no thread: from here on switches are told, and counted for a gap */
+	SCHEDULE_GAP,    /* of no thread: until the next window no switch is told */
 };
 
 struct schedule_thread {

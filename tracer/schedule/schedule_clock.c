@@ -20,6 +20,7 @@ void schedule_sums_deinit(struct schedule_sums *sums)
 {
 	free(sums->running_ns);
 	free(sums->switches);
+	free(sums->window);
 }
 
 /* Half as many slices of twice the width. */
@@ -41,15 +42,17 @@ static void reach(struct schedule_sums *sums, uint64_t until)
 		widen_slices(sums);
 }
 
-static void add_to_strip(struct schedule_sums *sums, uint64_t from, uint64_t until,
-			 uint64_t running)
+/* So many threads ran, and switches took such a part of the time. */
+static void add_to_strip(struct schedule_sums *sums, uint64_t from, uint64_t until, double running,
+			 double switching)
 {
 	reach(sums, until);
 	for (uint64_t at = from; at < until;) {
 		const uint64_t slice = (at - sums->start) / sums->slice_ns;
 		const uint64_t end = sums->start + (slice + 1) * sums->slice_ns;
 		const uint64_t next = end < until ? end : until;
-		sums->busy_ns[slice] += (next - at) * running;
+		sums->busy_ns[slice] += (uint64_t)((double)(next - at) * running);
+		sums->switching_ns[slice] += (double)(next - at) * switching;
 		at = next;
 	}
 }
@@ -67,6 +70,9 @@ static bool reach_level(struct schedule_sums *sums, size_t running)
 	return true;
 }
 
+/* Where a level is short of time for what switches took there, others have some left. */
+enum { MOST_MOVES = 4 };
+
 static size_t level(size_t running)
 {
 	return running < MOST_RUNNING ? running : MOST_RUNNING;
@@ -82,7 +88,7 @@ void schedule_sums_add(struct schedule_sums *sums, uint64_t from, uint64_t until
 	if (!running && ready)
 		sums->idle_ready_ns += until - from;
 	if (running)
-		add_to_strip(sums, from, until, running);
+		add_to_strip(sums, from, until, (double)running, 0);
 }
 
 void schedule_sums_switch(struct schedule_sums *sums, uint64_t time, size_t running, bool was_ready,
@@ -97,18 +103,84 @@ void schedule_sums_switch(struct schedule_sums *sums, uint64_t time, size_t runn
 	sums->switching_ns[(time - sums->start) / sums->slice_ns] += ns;
 }
 
+/* Of a level that was reached; others have been for no time. */
+static struct schedule_level level_of(const struct schedule_sums *sums, size_t k)
+{
+	struct schedule_level of = {0};
+	of.running_ns = k < sums->n_running ? sums->running_ns[k] : 0;
+	if (k < sums->n_switches)
+		of.switches = sums->switches[k];
+	return of;
+}
+
+static size_t n_levels(const struct schedule_sums *sums)
+{
+	return sums->n_running > sums->n_switches ? sums->n_running : sums->n_switches;
+}
+
+void schedule_sums_begin_window(struct schedule_sums *sums)
+{
+	const size_t n = n_levels(sums);
+	sums->n_window = 0;
+	sums->window_idle_ready_ns = sums->idle_ready_ns;
+	sums->has_window = true;
+	for (size_t k = 0; sums->has_window && k < n; k++)
+		sums->has_window = rf_array_push(sums->window, sums->n_window, sums->cap_window,
+						 level_of(sums, k));
+}
+
+bool schedule_sums_end_window(struct schedule_sums *sums)
+{
+	const struct schedule_level none = {0};
+	if (!sums->has_window)
+		return false;
+	while (sums->n_window < n_levels(sums))
+		if (!rf_array_push(sums->window, sums->n_window, sums->cap_window, none))
+			return false;
+	for (size_t k = 0; k < sums->n_window; k++) {
+		const struct schedule_level now = level_of(sums, k);
+		struct schedule_level *added = &sums->window[k];
+		added->running_ns = now.running_ns - added->running_ns;
+		added->switches.ns = now.switches.ns - added->switches.ns;
+		added->switches.ready_ns = now.switches.ready_ns - added->switches.ready_ns;
+	}
+	sums->window_idle_ready_ns = sums->idle_ready_ns - sums->window_idle_ready_ns;
+	return true;
+}
+
+void schedule_sums_repeat(struct schedule_sums *sums, uint64_t from, uint64_t until,
+			  uint64_t window_ns)
+{
+	const double factor = (double)(until - from) / (double)window_ns;
+	double running = 0, switching = 0;
+	uint64_t left = until - from;
+	for (size_t k = sums->n_window; k-- > 0;) {
+		const struct schedule_level *added = &sums->window[k];
+		const double ns = (double)added->running_ns * factor;
+		const uint64_t whole = k ? schedule_lesser((uint64_t)ns, left) : left;
+		if (!reach_level(sums, k))
+			continue;
+		sums->running_ns[k] += whole;
+		sums->switches[k].ns += added->switches.ns * factor;
+		sums->switches[k].ready_ns += added->switches.ready_ns * factor;
+		left -= whole;
+		running += (double)k * (double)added->running_ns / (double)window_ns;
+		switching += added->switches.ns / (double)window_ns;
+	}
+	sums->idle_ready_ns += (uint64_t)((double)sums->window_idle_ready_ns * factor);
+	add_to_strip(sums, from, until, running, switching);
+}
+
 static uint64_t share(uint64_t ns, double part, double all)
 {
 	return all > 0 ? (uint64_t)((double)ns * part / all) : 0;
 }
 
-void schedule_sums_lengthen(struct schedule_sums *sums, uint64_t ns)
+/* Up to `ns` from each level to the next one, by what switches took there; returns what found no
+ * time to be moved. */
+static uint64_t move_up(struct schedule_sums *sums, uint64_t ns, double all)
 {
-	double all = 0;
-	if (!sums->n_switches || !reach_level(sums, level(sums->n_switches)))
-		return;
-	for (size_t k = 0; k < sums->n_switches; k++)
-		all += sums->switches[k].ns;
+	uint64_t left = ns;
 	/* from above, so that what comes to a level does not go on to the next one */
 	for (size_t k = sums->n_running - 1; k-- > 0;) {
 		const struct schedule_switches *switches = &sums->switches[k];
@@ -121,7 +193,21 @@ void schedule_sums_lengthen(struct schedule_sums *sums, uint64_t ns)
 		sums->running_ns[k + 1] += moved;
 		if (k == 0)
 			sums->idle_ready_ns -= ready;
+		left -= moved;
 	}
+	return left;
+}
+
+void schedule_sums_lengthen(struct schedule_sums *sums, uint64_t ns)
+{
+	double all = 0;
+	if (!sums->n_switches || !reach_level(sums, level(sums->n_switches)))
+		return;
+	for (size_t k = 0; k < sums->n_switches; k++)
+		all += sums->switches[k].ns;
+	uint64_t left = ns;
+	for (int i = 0; i < MOST_MOVES && left > 0; i++)
+		left = move_up(sums, left, all);
 	sums->idle_ready_ns = schedule_lesser(sums->idle_ready_ns, sums->running_ns[0]);
 	for (size_t i = 0; i < SCHEDULE_STRIP; i++)
 		sums->busy_ns[i] += share(ns, sums->switching_ns[i], all);

@@ -18,6 +18,12 @@ struct schedule_switches {
 	double ns, ready_ns;
 };
 
+/* Of the time in which exactly k threads ran. */
+struct schedule_level {
+	uint64_t running_ns;
+	struct schedule_switches switches;
+};
+
 struct schedule_sums {
 	uint64_t *running_ns; /* [k]: exactly k threads ran */
 	size_t n_running, cap_running;
@@ -28,6 +34,12 @@ struct schedule_sums {
 	uint64_t slice_ns;
 	uint64_t busy_ns[SCHEDULE_STRIP];    /* running time of all threads in each slice */
 	double switching_ns[SCHEDULE_STRIP]; /* what switches took in each, about */
+	/* running_ns, switches, and idle_ready_ns as they were when a window began; when it has
+	 * ended: what it added */
+	struct schedule_level *window;
+	size_t n_window, cap_window;
+	uint64_t window_idle_ready_ns;
+	bool has_window; /* there was memory for it */
 };
 
 void schedule_sums_init(struct schedule_sums *sums);
@@ -39,6 +51,12 @@ void schedule_sums_add(struct schedule_sums *sums, uint64_t from, uint64_t until
 /* At `time` a thread was switched to, while so many others ran, which took about `ns`. */
 void schedule_sums_switch(struct schedule_sums *sums, uint64_t time, size_t running, bool was_ready,
 			  double ns);
+/* A window begins; it ends (false: no memory); from `from` until `until` all was as in the window,
+ * which was `window_ns` long. */
+void schedule_sums_begin_window(struct schedule_sums *sums);
+bool schedule_sums_end_window(struct schedule_sums *sums);
+void schedule_sums_repeat(struct schedule_sums *sums, uint64_t from, uint64_t until,
+			  uint64_t window_ns);
 /* Threads ran for so much longer in all, just before they were switched to: the times that switches
  * took about, all multiplied by one factor. */
 void schedule_sums_lengthen(struct schedule_sums *sums, uint64_t ns);

@@ -2,6 +2,7 @@
 #include "tracer/schedule/schedule_state.h"
 
 #include "base/array.h"
+#include "tracer/schedule/schedule_gap.h"
 
 /* Who is woken may run only when its waker has left the processor: so long after at most. */
 #define WAKE_NS 5000
@@ -15,11 +16,13 @@ void schedule_advance(struct schedule *schedule, uint64_t time)
 		schedule->now = time;
 	if (time <= schedule->now)
 		return;
+	if (schedule->window_ns)
+		schedule->now = schedule_advance_gap(schedule, time);
 	const uint64_t ns = time - schedule->now;
 	schedule_sums_add(&schedule->sums, schedule->now, time, running, schedule->n_in[READY] > 0);
-	schedule->idle_ns += running ? 0 : ns;
-	schedule->quiet_ns += running || schedule->n_in[READY] ? 0 : ns;
-	schedule->busy_ns += running * ns;
+	schedule->clock.idle_ns += running ? 0 : ns;
+	schedule->clock.quiet_ns += running || schedule->n_in[READY] ? 0 : ns;
+	schedule->clock.busy_ns += running * ns;
 	schedule->now = time;
 }
 
@@ -91,8 +94,8 @@ static void end_wait(struct schedule *schedule, struct live *thread, uint64_t ns
 	thread->last_wait_end = schedule->now;
 	if (thread->wait == UINT32_MAX) {
 		thread->sums.unknown_ns += ns;
-		thread->sums.unknown_alone_ns += schedule->idle_ns - thread->idle_at;
-		thread->sums.unknown_others_ns += schedule->busy_ns - thread->busy_at;
+		thread->sums.unknown_alone_ns += schedule->clock.idle_ns - thread->idle_at;
+		thread->sums.unknown_others_ns += schedule->clock.busy_ns - thread->busy_at;
 		return;
 	}
 	struct schedule_wait *wait = &schedule->waits[thread->wait];
@@ -101,11 +104,11 @@ static void end_wait(struct schedule *schedule, struct live *thread, uint64_t ns
 	wait->end = schedule->now;
 	wait->before = before;
 	wait->quiet_start = thread->quiet_at;
-	wait->quiet_end = schedule->quiet_ns;
+	wait->quiet_end = schedule->clock.quiet_ns;
 	find_waker(schedule, thread, wait);
 	wait->time_ns = ns;
-	wait->alone_ns = schedule->idle_ns - thread->idle_at;
-	wait->others_ns = schedule->busy_ns - thread->busy_at;
+	wait->alone_ns = schedule->clock.idle_ns - thread->idle_at;
+	wait->others_ns = schedule->clock.busy_ns - thread->busy_at;
 	wait->late = thread->sums.unknown_ns > 0;
 	thread->wait = UINT32_MAX;
 }
@@ -113,6 +116,11 @@ static void end_wait(struct schedule *schedule, struct live *thread, uint64_t ns
 static void leave_state(struct schedule *schedule, struct live *thread)
 {
 	const uint64_t ns = schedule->now - thread->since;
+	if (thread->in_gap) {
+		schedule_leave_gap(schedule, thread);
+		return;
+	}
+	schedule->n_in[thread->state]--;
 	if (thread->state == RUNNING)
 		thread->sums.ran_ns += ns;
 	else if (thread->state == READY)
@@ -123,7 +131,6 @@ static void leave_state(struct schedule *schedule, struct live *thread)
 		thread->sums.preempted_ns += ns;
 	if (thread->state == WAITING)
 		end_wait(schedule, thread, ns);
-	schedule->n_in[thread->state]--;
 }
 
 /* A thread begins to run, or stops. */
@@ -163,9 +170,9 @@ void schedule_enter(struct schedule *schedule, struct live *thread, enum state s
 	thread->state = state;
 	thread->since = schedule->now;
 	thread->offered = false;
-	thread->idle_at = schedule->idle_ns;
-	thread->busy_at = schedule->busy_ns;
-	thread->quiet_at = schedule->quiet_ns;
+	thread->idle_at = schedule->clock.idle_ns;
+	thread->busy_at = schedule->clock.busy_ns;
+	thread->quiet_at = schedule->clock.quiet_ns;
 	if (state != GONE)
 		schedule->n_in[state]++;
 }

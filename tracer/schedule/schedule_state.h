@@ -15,7 +15,7 @@ struct record {
 	uint8_t kind;  /* enum schedule_kind, or TOLD */
 };
 
-enum { TOLD = SCHEDULE_END + 1 };
+enum { TOLD = SCHEDULE_GAP + 1 };
 
 /* The kernel's sums of a thread at some moment from `since` on. */
 struct telling {
@@ -25,6 +25,12 @@ struct telling {
 
 struct stretch {
 	uint64_t start, end; /* UINT64_MAX: it goes on */
+};
+
+/* What a thread did from one moment to another. */
+struct schedule_deeds {
+	uint64_t ran_ns, ready_ns, waited_ns, preempted_ns;
+	uint64_t voluntary, involuntary, switches;
 };
 
 struct live {
@@ -46,6 +52,9 @@ struct live {
 	uint32_t process;   /* its number */
 	uint32_t last_wait; /* of those that have ended; and when */
 	uint64_t last_wait_end;
+	/* until the window began, and within it; whether it does as it did there */
+	struct schedule_deeds mark, deeds;
+	bool in_gap;
 };
 
 /* Which of its threads run. */
@@ -53,6 +62,11 @@ struct process {
 	uint32_t n_running, running; /* `running`: their numbers, exclusive or */
 	uint32_t ran_last; /* the number of the last one that stopped, or UINT32_MAX; and when */
 	uint64_t stopped;
+};
+
+/* Time in which no thread ran; running time of all; time in which all waited. */
+struct schedule_clock {
+	uint64_t idle_ns, busy_ns, quiet_ns;
 };
 
 struct schedule {
@@ -71,13 +85,17 @@ struct schedule {
 	size_t n_waits, cap_waits;
 	struct schedule_thread *finished;
 	struct schedule_sums sums;
-	size_t n_in[WAITING + 1]; /* threads by state */
+	size_t n_in[WAITING + 1]; /* threads by state, without those in a gap */
 	uint64_t now, played;     /* time of the last record; up to which all were played */
-	/* time in which no thread ran; running time of all; time in which all waited */
-	uint64_t idle_ns, busy_ns, quiet_ns;
+	struct schedule_clock clock;
 	size_t next_look;
 	uint64_t from, until; /* schedule_clip */
 	bool clips, begun;    /* it was called; `from` has come */
+	uint64_t window;      /* when it began; 0: there was none */
+	uint64_t window_ns;   /* in a gap: how long it was; 0: there is no gap */
+	/* as it was when the window began; in a gap: what the window added */
+	struct schedule_clock window_clock;
+	double gap_ran; /* in a gap: how many of the threads that are in it run on average */
 };
 
 /* Time goes on to `time`. */

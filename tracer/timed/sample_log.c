@@ -3,6 +3,7 @@
 #include "tracer/timed/sample_log.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/search.h"
 #include "profile/kernel_names.h"
 #include "tracer/process/module_file.h"
@@ -201,6 +202,16 @@ static void arrive_switch(struct sample_log *log, const struct perf_record *reco
 		      : preempted ? SCHEDULE_READY
 				  : SCHEDULE_WAITS,
 		      record, 0);
+}
+
+void sample_log_windows(const struct sampler *sampler, bool gap)
+{
+	struct sample_log *log = sampler->log;
+	/* what threads did in a window is known best if the kernel's sums are of its end */
+	if (gap)
+		schedule_look(log->schedule);
+	const struct perf_record now = {.time = clock_now_ns()};
+	note_schedule(log, gap ? SCHEDULE_GAP : SCHEDULE_WINDOW, &now, 0);
 }
 
 void sample_log_switch(const struct sampler *sampler, const struct perf_record *record)
@@ -503,14 +514,6 @@ bool sample_log_watches(const struct sampler *sampler)
 
 /* --- the end --- */
 
-static uint64_t mean_weight(const struct profile *profile)
-{
-	uint64_t sum = 0;
-	for (size_t i = 0; i < profile->n_samples; i++)
-		sum += profile->samples[i].weight_ns;
-	return profile->n_samples ? sum / profile->n_samples : 0;
-}
-
 /* A sum of samples has the root of the sum of their squares as its standard error. */
 static void note_spread(const struct sample_log *log)
 {
@@ -566,8 +569,7 @@ struct rf_error *sample_log_finish(const struct sampler *sampler, const char *so
 	profile_set_fact(profile, "time_source", "%s", source);
 	profile_set_fact(profile, "lost_samples", "%" PRIu64, log->lost);
 	profile_set_fact(profile, "throttled_samples", "%" PRIu64, log->throttled);
-	profile_set_fact(profile, "sample_period_ns", "%" PRIu64,
-			 period_ns ? period_ns : mean_weight(profile));
+	sample_notes_period(profile, period_ns);
 	return NULL;
 }
 

@@ -32,6 +32,8 @@ void sample_log_fault(const struct sampler *sampler, const struct perf_record *r
 void sample_log_counter(void *sampler, const struct counter_sample *sample);
 /* Says that every record before `time` has arrived: a chance to play when memory is full. */
 void sample_log_complete_until(const struct sampler *sampler, uint64_t time);
+/* From now on switches are recorded, or not (`gap`), until this is called again (schedule.h). */
+void sample_log_windows(const struct sampler *sampler, bool gap);
 /* Whether there is something to look at each 10 ms: sample_log_complete_until does. */
 bool sample_log_watches(const struct sampler *sampler);
 

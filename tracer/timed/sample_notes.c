@@ -3,6 +3,8 @@
 
 #include "symbols/jit_dump.h"
 
+#include <inttypes.h>
+
 /* One look at Python in so many may be torn without a word. */
 enum { MOST_TORN = 20 };
 
@@ -39,4 +41,18 @@ void sample_notes_names(struct profile *profile, const struct perf_maps *names)
 	if (unused & JIT_DUMP_CUT)
 		profile_add_note(profile, "jit-PID.dump has more functions than are read: some "
 					  "have no names, or those of earlier ones");
+}
+
+static uint64_t mean_weight(const struct profile *profile)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < profile->n_samples; i++)
+		sum += profile->samples[i].weight_ns;
+	return profile->n_samples ? sum / profile->n_samples : 0;
+}
+
+void sample_notes_period(struct profile *profile, uint64_t period_ns)
+{
+	profile_set_fact(profile, "sample_period_ns", "%" PRIu64,
+			 period_ns ? period_ns : mean_weight(profile));
 }

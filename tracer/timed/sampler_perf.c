@@ -49,14 +49,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 /* One event of each CPU after the other, until `samples` have come from it on any CPU.  Not round
- * numbers: a program with a period of its own must not run in step with its samples. */
-enum { STAGES = 3, LAST_STAGE = STAGES - 1 };
+ * numbers: a program with a period of its own must not run in step with its samples.  IN_GAPS is
+ * like the last one, but does not record switches. */
+enum { STAGES = 3, LAST_STAGE = STAGES - 1, IN_GAPS = STAGES, EVENTS };
 static const struct {
 	uint64_t period_ns, samples;
 } stages[STAGES] = {
@@ -90,11 +92,11 @@ enum { MAX_RING_PAGES = 256, MIN_RING_PAGES = 8 };
 
 /* The reader wakes at least this often: soon at first, so that files are opened before a short
  * program can delete them.  Rings that are drained besides wake nobody. */
-enum { POLL_FIRST_MS = 10, POLL_MS = 100, FIRST_POLLS = 100 };
+enum { POLL_FIRST_MS = 10, POLL_MS = 100, FIRST_POLLS = 100, POLL_GAPS_MS = 20 };
 
 struct cpu_events {
 	int number;
-	int events[STAGES]; /* descriptors or -1; the last one has the ring */
+	int events[EVENTS]; /* descriptors or -1; that of LAST_STAGE has the ring */
 	int enabled;        /* which of them samples now */
 	uint64_t n_samples; /* of this stage */
 	bool throttled;     /* in this stage */
@@ -114,6 +116,7 @@ struct perf_sampler {
 	struct pollfd *polls; /* n_cpus rings and the stop event */
 	int stage, wait_stage;
 	int longest; /* the last stage of which an event has sampled */
+	struct switch_windows windows;
 	bool in_span;
 	bool sees_kernel;
 	bool knows_cost;
@@ -144,7 +147,7 @@ static void cpu_events_destroy(struct cpu_events *cpu)
 {
 	perf_ring_unmap(&perf_source_kernel, &cpu->ring);
 	perf_ring_unmap(&perf_source_kernel, &cpu->wait_ring);
-	for (int i = 0; i < STAGES; i++)
+	for (int i = 0; i < EVENTS; i++)
 		if (cpu->events[i] >= 0)
 			close(cpu->events[i]);
 	for (int i = 0; i < WAIT_STAGES; i++)
@@ -157,11 +160,13 @@ static void cpu_events_destroy(struct cpu_events *cpu)
 static struct rf_error *open_events(struct cpu_events *cpu, struct perf_sampler *sampler, pid_t pid,
 				    int number)
 {
-	for (int i = 0; i < STAGES; i++) {
-		struct perf_event_attr attr = sampler_event_attributes(sampler->periods[i]);
+	for (int i = 0; i < EVENTS; i++) {
+		const int stage = i == IN_GAPS ? LAST_STAGE : i;
+		struct perf_event_attr attr = sampler_event_attributes(sampler->periods[stage]);
 		/* Wake when a quarter of the smallest common ring is full. */
 		attr.wakeup_watermark = 32 * 4096;
 		attr.enable_on_exec = i == 0;
+		attr.context_switch = i != IN_GAPS;
 		attr.inherit_thread = sampler->base.first_only;
 		cpu->events[i] = sampler_event_open(&attr, pid, number);
 		if (cpu->events[i] < 0)
@@ -200,7 +205,7 @@ static struct rf_error *add_cpu(struct perf_sampler *sampler, pid_t pid, int num
 	struct cpu_events *cpu = calloc(1, sizeof(*cpu));
 	if (!cpu)
 		return rf_error_no_memory();
-	for (int i = 0; i < STAGES; i++)
+	for (int i = 0; i < EVENTS; i++)
 		cpu->events[i] = -1;
 	for (int i = 0; i < WAIT_STAGES; i++)
 		cpu->waits[i] = -1;
@@ -262,8 +267,9 @@ static struct rf_error *share_rings(const struct perf_sampler *sampler)
 {
 	for (size_t i = 0; i < sampler->n_cpus; i++) {
 		struct cpu_events *cpu = sampler->cpus[i];
-		for (int stage = 0; stage < LAST_STAGE; stage++)
-			if (ioctl(cpu->events[stage], PERF_EVENT_IOC_SET_OUTPUT,
+		for (int event = 0; event < EVENTS; event++)
+			if (event != LAST_STAGE &&
+			    ioctl(cpu->events[event], PERF_EVENT_IOC_SET_OUTPUT,
 				  cpu->events[LAST_STAGE]) != 0)
 				return rf_error_errno(RF_EUNAVAILABLE, errno, NULL,
 						      "cannot share a ring between events");
@@ -367,21 +373,54 @@ static bool is_dear_amid_faults(struct perf_sampler *sampler)
 	return AMID_FAULTS * sampler->cost_ns > MOST_COST * (double)sampler->periods[1];
 }
 
-/* That of the stage; past the first one, the last where threads switch often, or where they have
- * page faults often and samples are dear.
- * The new event starts first, so that mappings are reported without a gap.  Each goes on where it
+/* The new event starts first, so that mappings are reported without a gap.  Each goes on where it
  * had come to in its period, so nothing is counted twice. */
-static void choose_event(struct perf_sampler *sampler, struct cpu_events *cpu, uint64_t now)
+static void switch_to_event(struct cpu_events *cpu, int wanted)
 {
-	const bool often = switch_rate_is_high(&cpu->switches, now) ||
-			   (fault_event_is_often(&cpu->faults) && is_dear_amid_faults(sampler));
-	const int wanted = often && sampler->stage > 0 ? LAST_STAGE : sampler->stage;
 	if (wanted == cpu->enabled)
 		return;
 	ioctl(cpu->events[wanted], PERF_EVENT_IOC_ENABLE, 0);
 	ioctl(cpu->events[cpu->enabled], PERF_EVENT_IOC_DISABLE, 0);
 	cpu->enabled = wanted;
+}
+
+/* That of the stage; past the first one, the last where threads switch often, or where they have
+ * page faults often and samples are dear. */
+static void choose_event(struct perf_sampler *sampler, struct cpu_events *cpu, uint64_t now)
+{
+	const bool often = switch_rate_is_high(&cpu->switches, now) ||
+			   (fault_event_is_often(&cpu->faults) && is_dear_amid_faults(sampler));
+	const int wanted = often && sampler->stage > 0 ? LAST_STAGE : sampler->stage;
+	switch_to_event(cpu, wanted);
 	sampler->longest = wanted > sampler->longest ? wanted : sampler->longest;
+}
+
+/* Windows in which switches are recorded, past the first stage of samples.  Of a part of the run
+ * nothing is left out. */
+static void go_on_with_windows(struct perf_sampler *sampler, uint64_t now)
+{
+	struct switch_windows *windows = &sampler->windows;
+	const int before = (int)windows->state;
+	const bool was_gap = windows->state == SWITCHES_GAP;
+	double a_second = 0;
+	for (size_t i = 0; i < sampler->n_cpus; i++)
+		a_second = fmax(a_second, sampler->cpus[i]->switches.a_second);
+	if (sampler->stage > 0 && !sampler->base.span && !sampler->base.breakpoints)
+		switch_windows_go_on(windows, a_second, now);
+	if ((int)windows->state == before)
+		return;
+	const bool gap = windows->state == SWITCHES_GAP;
+	if (gap)
+		sample_log_windows(&sampler->base, true);
+	for (size_t i = 0; i < sampler->n_cpus && gap != was_gap; i++) {
+		struct cpu_events *cpu = sampler->cpus[i];
+		switch_rate_resume(&cpu->switches, now);
+		switch_to_event(cpu, gap ? IN_GAPS : LAST_STAGE);
+		ioctl(cpu->waits[sampler->wait_stage],
+		      gap ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+	}
+	if (windows->state == SWITCHES_WINDOW)
+		sample_log_windows(&sampler->base, false);
 }
 
 static void end_wait_stage(struct perf_sampler *sampler)
@@ -398,6 +437,13 @@ static void end_wait_stage(struct perf_sampler *sampler)
 		cpu->n_waits = 0;
 	}
 	sampler->wait_stage++;
+}
+
+static void choose_events(struct perf_sampler *sampler, uint64_t now)
+{
+	for (size_t i = 0; i < sampler->n_cpus; i++)
+		choose_event(sampler, sampler->cpus[i], now);
+	end_wait_stage(sampler);
 }
 
 /* A span that begins late is short as well. */
@@ -421,15 +467,16 @@ static void *read_rings(void *opaque)
 	for (unsigned round = 0; !(stop->revents & POLLIN); round++) {
 		const bool often = round < FIRST_POLLS || sampler->base.drain ||
 				   sample_log_watches(&sampler->base);
-		const int timeout = often ? POLL_FIRST_MS : POLL_MS;
+		const bool windows = sampler->windows.state != SWITCHES_ALL;
+		const int timeout = often ? POLL_FIRST_MS : windows ? POLL_GAPS_MS : POLL_MS;
 		poll(sampler->polls, sampler->n_cpus + 1, timeout);
 		uint64_t before = clock_now_ns();
 		drain(sampler);
 		begin_span(sampler, before);
 		end_stage(sampler);
-		for (size_t i = 0; i < sampler->n_cpus; i++)
-			choose_event(sampler, sampler->cpus[i], before);
-		end_wait_stage(sampler);
+		go_on_with_windows(sampler, before);
+		if (sampler->windows.state != SWITCHES_GAP)
+			choose_events(sampler, before);
 		/* All that was written before this round began has now been read. */
 		sample_log_complete_until(&sampler->base, before);
 		if (sampler->base.look)
@@ -491,8 +538,8 @@ static bool has_few_samples(const struct perf_sampler *sampler)
 static void disable_all(struct perf_sampler *sampler)
 {
 	for (size_t i = 0; i < sampler->n_cpus; i++) {
-		for (int stage = 0; stage < STAGES; stage++)
-			ioctl(sampler->cpus[i]->events[stage], PERF_EVENT_IOC_DISABLE, 0);
+		for (int event = 0; event < EVENTS; event++)
+			ioctl(sampler->cpus[i]->events[event], PERF_EVENT_IOC_DISABLE, 0);
 		for (int stage = 0; stage < WAIT_STAGES; stage++)
 			ioctl(sampler->cpus[i]->waits[stage], PERF_EVENT_IOC_DISABLE, 0);
 		fault_event_stop(&sampler->cpus[i]->faults);

@@ -1,10 +1,12 @@
 /* Threads in pairs that hand a turn back and forth, and compute a little at each: what each has run by its own clock.
  *
- *     many_switches HOW PAIRS TURNS STEPS [APART]
+ *     many_switches HOW PAIRS TURNS STEPS [APART [EVERY]]
  *
  * HOW they hand it on: pipe, futex, condition.  STEPS of computing at each turn, APART times as many in the second of a pair.
+ * After each EVERY turns the first of a pair computes for long, while the other one waits.
  * Prints JSON: each thread's number, its processor time, and how often it has given its processor up. */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_PAIRS = 16 };
+enum { MAX_PAIRS = 16, LONG_STEPS = 40000000 };
 
 struct pair {
 	int pipes[2][2];
@@ -35,7 +37,7 @@ struct side {
 static struct pair pairs[MAX_PAIRS];
 static struct side sides[MAX_PAIRS][2];
 static const char *how;
-static int turns, steps, apart = 1;
+static int turns, steps, apart = 1, every = INT_MAX;
 static __thread volatile unsigned long result;
 
 static __attribute__((noinline)) void compute(int n)
@@ -91,6 +93,8 @@ static void *take_turns(void *argument)
 	for (int i = 0; i < turns; i++) {
 		wait_for(side);
 		compute(side->number ? apart * steps : steps);
+		if (!side->number && i % every == every - 1)
+			compute(LONG_STEPS);
 		hand_on(side);
 	}
 	getrusage(RUSAGE_THREAD, &usage);
@@ -110,6 +114,7 @@ int main(int n, char **words)
 	turns = atoi(words[3]);
 	steps = atoi(words[4]);
 	apart = n > 5 ? atoi(words[5]) : 1;
+	every = n > 6 ? atoi(words[6]) : INT_MAX;
 	const int n_pairs = atoi(words[2]);
 	for (int i = 0; i < n_pairs; i++) {
 		struct pair *pair = &pairs[i];

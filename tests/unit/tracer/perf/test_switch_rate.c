@@ -67,3 +67,23 @@ Test(switch_rate, needs_a_beginning)
 	cr_assert(!switch_rate_is_high(&rate, 1000 * MS));
 	cr_assert(!switch_rate_is_high(&rate, 1010 * MS));
 }
+
+/* All is recorded until threads switch very often; then a window and a gap take turns until they do
+ * not. */
+Test(switch_rate, windows)
+{
+	struct switch_windows windows = {0};
+	uint64_t now = 1000 * MS, gaps = 0, other = 0;
+	switch_windows_go_on(&windows, 49000, now);
+	cr_assert_eq(windows.state, SWITCHES_ALL);
+	for (; now < 2000 * MS; now += MS) {
+		switch_windows_go_on(&windows, 40000 + 20000 * (now < 1500 * MS), now);
+		cr_assert_neq(windows.state, SWITCHES_ALL);
+		gaps += windows.state == SWITCHES_GAP;
+		other += windows.state != SWITCHES_GAP;
+	}
+	cr_assert(gaps > 9 * other && gaps < 20 * other);
+	for (; now < 2200 * MS; now += MS)
+		switch_windows_go_on(&windows, 29000, now);
+	cr_assert_eq(windows.state, SWITCHES_ALL);
+}

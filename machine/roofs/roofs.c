@@ -127,7 +127,15 @@ static struct rf_error *read_memory_theory(struct roofs_run *run)
 /* Why theory is missing or incomplete. */
 static struct rf_error *theory_notes(struct roofs_run *run)
 {
+	const struct microarchitecture *told = microarchitecture_told();
 	struct rf_error *error = read_memory_theory(run);
+	if (!error && told != run->microarchitecture && told && !told->hybrid)
+		error = roofs_note(run,
+				   "the processor has the number of %s, but units that this does "
+				   "not have: taken for %s",
+				   told->name,
+				   run->microarchitecture ? run->microarchitecture->name
+							  : "an unknown one");
 	if (!error && !run->microarchitecture)
 		error = roofs_note(
 			run, "this microarchitecture is not in the table: no theory of compute");

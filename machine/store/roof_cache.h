@@ -10,7 +10,7 @@
 #include "machine/topology/topology.h"
 
 /* Goes up with each change to what is measured or how, and to the file's form. */
-#define ROOF_CACHE_VERSION 10
+#define ROOF_CACHE_VERSION 11
 
 /* All that the roofs depend on: CPU model, microcode, kernel, hardware threads with their caches
  * (that is, topology inside the affinity mask), limits of the control group, and the version.  The

@@ -93,13 +93,42 @@ static bool identify(char vendor[13], unsigned *family, unsigned *model)
 	return true;
 }
 
-const struct microarchitecture *microarchitecture_here(void)
+const struct microarchitecture *microarchitecture_with(const struct microarchitecture *row,
+						       const struct core_features *features)
+{
+	if (features->amx && (!row || !row->amx_int8))
+		return microarchitecture_named(features->amx_half ? "Granite Rapids"
+								  : "Sapphire Rapids");
+	return row && features->avx512 && !row->loads[THEORY_512] && !row->hybrid ? NULL : row;
+}
+
+/* CPUID leaf 7: AVX512F, AMX-INT8, AMX-FP16 [SDM vol. 2, CPUID]. */
+static struct core_features features_here(void)
+{
+	struct core_features features = {0};
+	unsigned eax, ebx, ecx, edx;
+	if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) {
+		features.avx512 = ebx >> 16 & 1;
+		features.amx = edx >> 25 & 1;
+	}
+	if (features.amx && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx))
+		features.amx_half = eax >> 21 & 1;
+	return features;
+}
+
+const struct microarchitecture *microarchitecture_told(void)
 {
 	char vendor[13];
 	unsigned family, model;
-	if (!identify(vendor, &family, &model))
-		return NULL;
-	const struct microarchitecture *row = microarchitecture_find(vendor, family, model);
+	return identify(vendor, &family, &model) ? microarchitecture_find(vendor, family, model)
+						 : NULL;
+}
+
+const struct microarchitecture *microarchitecture_here(void)
+{
+	const struct core_features features = features_here();
+	const struct microarchitecture *row =
+		microarchitecture_with(microarchitecture_told(), &features);
 	if (!row || !row->hybrid)
 		return row;
 	enum core_kind kind = core_kind_of_all();

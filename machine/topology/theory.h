@@ -50,6 +50,21 @@ struct microarchitecture {
 extern const struct microarchitecture microarchitectures[];
 extern const unsigned n_microarchitectures;
 
+/* What a processor has by CPUID whatever its number says. */
+struct core_features {
+	bool avx512, amx, amx_half;
+};
+
+/* The row of what a processor is that is said to be `row` (or NULL) and has these units: a
+ * hypervisor may tell another number.  One with AMX that the row does not have is taken for the
+ * first with such cores; with AVX-512 that it does not have: NULL.  (Hybrid CPUs had AVX-512 until
+ * their firmware took it from them.) */
+const struct microarchitecture *microarchitecture_with(const struct microarchitecture *row,
+						       const struct core_features *features);
+
+/* The row of the number that this CPU tells, or NULL; microarchitecture_here may be another one. */
+const struct microarchitecture *microarchitecture_told(void);
+
 /* The row of this CPU, or NULL: not in the table.  On a hybrid CPU the row of the kind of core that
  * the calling thread may run on (CPUID leaf 1AH, asked on each), NULL when it may run on both. */
 const struct microarchitecture *microarchitecture_here(void);

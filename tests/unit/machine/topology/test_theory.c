@@ -429,8 +429,40 @@ Test(theory, this_cpu_is_found_by_what_the_kernel_says)
 	const struct microarchitecture *expected = microarchitecture_find(vendor, family, model);
 	cr_assert_eq(sched_getaffinity(0, sizeof(after), &after), 0);
 	cr_assert(CPU_EQUAL(&before, &after));
+	cr_assert_eq(microarchitecture_told(), expected);
+	/* the processor may have units that its number does not stand for */
 	if (!expected || !expected->hybrid)
-		cr_assert_eq(here, expected);
+		cr_assert(here == expected || !here ||
+			  (here->amx_int8 && (!expected || !expected->amx_int8)));
 	else
 		cr_assert(!here || here == expected || !strcmp(here->name, "Gracemont"));
+}
+
+static void assert_taken(const char *told, struct core_features features, const char *name)
+{
+	const struct microarchitecture *row =
+		microarchitecture_with(told ? named(told) : NULL, &features);
+	if (name)
+		cr_assert(row && !strcmp(row->name, name), "%s", row ? row->name : "none");
+	else
+		cr_assert_null(row);
+}
+
+/* A number is believed as far as the units that it stands for. */
+Test(theory, a_number_that_is_not_the_processors)
+{
+	assert_taken("Rocket Lake", (struct core_features){true, true, false}, "Sapphire Rapids");
+	assert_taken("Rocket Lake", (struct core_features){true, true, true}, "Granite Rapids");
+	assert_taken(NULL, (struct core_features){true, true, false}, "Sapphire Rapids");
+	assert_taken("Skylake", (struct core_features){true, false, false}, NULL);
+	assert_taken("Golden Cove", (struct core_features){true, false, false}, "Golden Cove");
+	assert_taken(NULL, (struct core_features){true, false, false}, NULL);
+	/* units that a hypervisor hides say nothing */
+	for (unsigned i = 0; i < n_microarchitectures; i++) {
+		const struct core_features none = {0}, all = {true, true, false};
+		const struct microarchitecture *row = &microarchitectures[i];
+		cr_assert_eq(microarchitecture_with(row, &none), row);
+		if (row->amx_int8)
+			cr_assert_eq(microarchitecture_with(row, &all), row);
+	}
 }

@@ -16,8 +16,6 @@ FAST_CODE = ("-O3", "-march=native")
 PLAIN_CODE = ("-O2", "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-ffp-contract=off")
 LIBRARIES = ("-lm",)
 BLAS = ("-lopenblas", "-lfftw3", "-lm")
-# Copies of the data for times of cold caches, MiB: twice the largest last cache that is simulated.
-COLD_MIB = 80
 # [T]'s machine: two levels, the last one of 2 MB.
 STEINMANN_CACHE = "L1=32K:8,L2=2M:8"
 # A core of [G]'s Cascade Lake, with its share of the last level, which takes what L2 evicts.

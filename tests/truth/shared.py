@@ -1,6 +1,6 @@
 """Sweeps that several papers have; who asks first measures, the others find the results kept."""
 
-from lab import BLAS, COLD_MIB, STEINMANN_COLD
+from lab import BLAS, STEINMANN_COLD
 
 LOOPS = ("triple", "six", "scalar")
 PRODUCTS = ["shared/products", "shared/products-openblas"]
@@ -27,15 +27,14 @@ def timed_products(lab):
 
 
 def transforms(lab):
-    """Transforms of this project's own and FFTW's by state of the caches; in the cold case times are those of data that take
-    turns, so that they are not in the caches."""
+    """Transforms of this project's own and FFTW's by state of the caches, which are flushed at each call in the cold case."""
     program, library = lab.program("transforms"), lab.program("libraries", libraries=BLAS)
     values = [1024, 4096] if lab.fast else [2 ** k for k in range(8, 21, 3)]
     work = "-20" if lab.fast else "-200"
     found = {}
-    for state, copies in (("cold", [f"-{COLD_MIB}"]), ("warm", [])):
+    for state in ("cold", "warm"):
         own, theirs = TRANSFORMS[state]
-        tail = ["{n}", work, "1", *copies]
+        tail = ["{n}", work]
         found[state] = (lab.sweep(own, {"n": values, "k": ["fft_recurrence", "fft_table"]}, [program, "{k}", *tail],
                                   f"--caches={state}"),
                         lab.sweep(theirs, {"n": values}, [library, "fftw", *tail], f"--caches={state}"))

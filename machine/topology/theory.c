@@ -96,7 +96,7 @@ static bool identify(char vendor[13], unsigned *family, unsigned *model)
 const struct microarchitecture *microarchitecture_with(const struct microarchitecture *row,
 						       const struct core_features *features)
 {
-	if (features->amx && (!row || !row->amx_int8))
+	if (row && features->amx && !row->amx_int8)
 		return microarchitecture_named(features->amx_half ? "Granite Rapids"
 								  : "Sapphire Rapids");
 	return row && features->avx512 && !row->loads[THEORY_512] && !row->hybrid ? NULL : row;

@@ -55,10 +55,11 @@ struct core_features {
 	bool avx512, amx, amx_half;
 };
 
-/* The row of what a processor is that is said to be `row` (or NULL) and has these units: a
- * hypervisor may tell another number.  One with AMX that the row does not have is taken for the
- * first with such cores; with AVX-512 that it does not have: NULL.  (Hybrid CPUs had AVX-512 until
- * their firmware took it from them.) */
+/* The row of what a processor is that is said to be `row` and has these units: a hypervisor may
+ * tell another number.  One with AMX that the row does not have is taken for the first with such
+ * cores; with AVX-512 that it does not have: NULL.  (Hybrid CPUs had AVX-512 until their firmware
+ * took it from them.)  Of an unknown number (NULL) nothing is known: it may be that of a newer
+ * core. */
 const struct microarchitecture *microarchitecture_with(const struct microarchitecture *row,
 						       const struct core_features *features);
 

@@ -12,7 +12,7 @@
  * Where threads switch so often that records of it would cost them much, there are records in
  * windows alone.  In a gap threads that switched often in the window before it do all as they did
  * there, in proportion; others stay as they were.  What a thread really ran and was ready is in the
- * kernel's sums, which are looked at in windows. */
+ * kernel's sums, which are looked at in gaps as well. */
 #pragma once
 
 #include "tracer/schedule/kernel_sums.h"

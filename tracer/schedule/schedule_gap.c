@@ -45,18 +45,22 @@ static uint64_t part_of(uint64_t deed, double factor)
 	return (uint64_t)((double)deed * factor);
 }
 
+static uint64_t life_of(const struct schedule_deeds *deeds)
+{
+	return deeds->ran_ns + deeds->ready_ns + deeds->waited_ns;
+}
+
 /* How much of the time it ran. */
 static double rate_of(const struct schedule_deeds *deeds)
 {
-	return (double)deeds->ran_ns / (double)(deeds->ran_ns + deeds->ready_ns + deeds->waited_ns);
+	return (double)deeds->ran_ns / (double)life_of(deeds);
 }
 
 void schedule_add_deeds(struct schedule *schedule, struct live *thread)
 {
 	const struct schedule_deeds *deeds = &thread->deeds;
 	const uint64_t ns = schedule->now - thread->since;
-	const uint64_t life = deeds->ran_ns + deeds->ready_ns + deeds->waited_ns;
-	const double factor = (double)ns / (double)life,
+	const double factor = (double)ns / (double)life_of(deeds),
 		     of_window = 1 / (double)schedule->window_ns;
 	const uint64_t ran = schedule_lesser(part_of(deeds->ran_ns, factor), ns);
 	const uint64_t ready = schedule_lesser(part_of(deeds->ready_ns, factor), ns - ran);
@@ -149,7 +153,7 @@ void schedule_begin_gap(struct schedule *schedule)
 		if (thread->state == GONE)
 			continue;
 		thread->deeds = deeds_since(thread, schedule->now);
-		if (thread->deeds.switches < LEAST_SWITCHES)
+		if (thread->deeds.switches < LEAST_SWITCHES || !life_of(&thread->deeds))
 			continue;
 		go_on(schedule, thread);
 		thread->in_gap = true;

@@ -432,8 +432,8 @@ Test(theory, this_cpu_is_found_by_what_the_kernel_says)
 	cr_assert_eq(microarchitecture_told(), expected);
 	/* the processor may have units that its number does not stand for */
 	if (!expected || !expected->hybrid)
-		cr_assert(here == expected || !here ||
-			  (here->amx_int8 && (!expected || !expected->amx_int8)));
+		cr_assert(here == expected ||
+			  (expected && (!here || (here->amx_int8 && !expected->amx_int8))));
 	else
 		cr_assert(!here || here == expected || !strcmp(here->name, "Gracemont"));
 }
@@ -453,7 +453,7 @@ Test(theory, a_number_that_is_not_the_processors)
 {
 	assert_taken("Rocket Lake", (struct core_features){true, true, false}, "Sapphire Rapids");
 	assert_taken("Rocket Lake", (struct core_features){true, true, true}, "Granite Rapids");
-	assert_taken(NULL, (struct core_features){true, true, false}, "Sapphire Rapids");
+	assert_taken(NULL, (struct core_features){true, true, false}, NULL);
 	assert_taken("Skylake", (struct core_features){true, false, false}, NULL);
 	assert_taken("Golden Cove", (struct core_features){true, false, false}, "Golden Cove");
 	assert_taken(NULL, (struct core_features){true, false, false}, NULL);

@@ -2,7 +2,7 @@
 
 import math
 
-WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 760, 420, 60, 40, 110, 50
+WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM, INSET = 780, 420, 72, 40, 120, 50, 10
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 
 
@@ -24,7 +24,7 @@ def curves(path, title, across, up, series, marks=(), dots=(), log=False):
         return math.log(max(y, foot) / foot) / math.log(top / foot) if log else y / top
 
     def place(x, y):
-        return (LEFT + (math.log2(x) - low) / (high - low or 1) * (WIDTH - LEFT - RIGHT),
+        return (LEFT + INSET + (math.log2(x) - low) / (high - low or 1) * (WIDTH - LEFT - RIGHT - 2 * INSET),
                 HEIGHT - BOTTOM - height(y) * (HEIGHT - TOP - BOTTOM))
 
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="12">',
@@ -51,10 +51,12 @@ def curves(path, title, across, up, series, marks=(), dots=(), log=False):
             label(at + 3, TOP + 12, name, "start")
     for k, (name, values) in enumerate(series.items()):
         places = [place(x, y) for x, y in values]
+        above = len(series) - 1 - k  # which may lie on the same places: wider ones can be seen below
         if name not in dots:
             line = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
-            out.append(f'<path d="M{line}" fill="none" stroke="{COLOURS[k]}" stroke-width="1.5"/>')
-        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{COLOURS[k]}"/>' for x, y in places]
-        out.append(f'<text x="{WIDTH - RIGHT + 12}" y="{TOP + 20 * (k + 1)}" fill="{COLOURS[k]}">{name}</text>')
+            out.append(f'<path d="M{line}" fill="none" stroke="{COLOURS[k]}" stroke-width="{1.5 + 1.5 * above}"/>')
+        places.append((WIDTH - RIGHT + 18, TOP + 20 * (k + 1) - 4))
+        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{3 + above}" fill="{COLOURS[k]}"/>' for x, y in places]
+        out.append(f'<text x="{WIDTH - RIGHT + 30}" y="{TOP + 20 * (k + 1)}" fill="{COLOURS[k]}">{name}</text>')
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join([*out, "</svg>"]) + "\n")

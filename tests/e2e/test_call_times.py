@@ -80,7 +80,9 @@ def test_calls_that_end_with_a_jump(t):
             break
     assert times["all"] and 0.99 * total < row["time_s"] <= 1.0001 * total, f"{row}, own {own}"
     row, own, _ = timed(t, "tail", 4000, TURNS, kernel="kernel_tail")
-    assert row["time_source"] == "calls" and 30 <= row["call_times"]["calls"] <= 4000, row
+    assert 30 <= row["call_times"]["calls"] <= 4000, row
+    (_, total, _), = own  # which has the breakpoints in it; samples may be as sure as some 50 calls
+    assert total - 4000 * row["call_times"]["cost_s"] - row["time_halfwidth_s"] <= row["time_s"] <= total + row["time_halfwidth_s"], f"{row}, own {own}"
     (row, rest), _, _ = both = timed_rows(t, "tail", 20, "12000000", kernel="kernel_tail,kernel_rest")
     assert (row["calls"], rest["calls"], row["time_source"]) == (20, 0, "calls"), both[0]
 
@@ -178,7 +180,8 @@ def test_calls_before_they_can_be_seen(t):
         row, own_n, total = plugged(t, how, 100, "4000000", 0, ())
         assert (row["calls"], own_n, row["time_source"]) == (n, n, "calls"), f"{row} {said(t)}"
         times, costs = row["call_times"], n * row["call_times"]["cost_s"]
-        assert times["calls"] >= 0.9 * n, row
+        # of one thread at least half a second's: some 20 to 140 ms pass until breakpoints are in a library that is opened
+        assert (n - times["calls"]) * times["mean_s"] <= 0.5 * (3 if how == "threads" else 1) and times["calls"] >= 0.5 * n, row
         # what the program measures has the breakpoints in it
         assert total - costs - row["time_halfwidth_s"] <= row["time_s"] <= total + row["time_halfwidth_s"], f"{row}, own {total}"
 

@@ -167,16 +167,18 @@ def own_time(t, how, calls):
 
 
 def test_times_are_those_of_cold_caches(t):
-    """As of a program that flushes its data itself, and no time of the flush in it."""
+    """As of a program that flushes its data itself, and no time of the flush in it.  Memory may answer in two ways: on one virtual
+    Xeon flushed lines came back in 80 ns or in 150, for many calls one after the other, mostly in 80 behind clflushopt."""
+    hows = ["flush", *(["flushopt"] if "clflushopt" in text("/proc/cpuinfo") else [])]
     seen = []
     for calls in (300, 600, 1200, 2400):
-        before = own_time(t, "flush", calls)
+        before = [own_time(t, how, calls) for how in hows]
         traffic, row, _ = flushed(t, "calls", calls)
-        after = own_time(t, "flush", calls)
+        after = [own_time(t, how, calls) for how in hows]
         time_s, halfwidth = (row["per_call"][key] for key in ("time_s", "time_halfwidth_s"))
         assert traffic["flushed_calls"] == calls
-        low, high = min(before, after), max(before, after)
-        seen.append(f"{calls} calls: {time_s:.3g} ± {halfwidth:.3g} s, own {before:.3g} and {after:.3g} s")
+        low, high = min(before + after), max(before + after)
+        seen.append(f"{calls} calls: {time_s:.3g} ± {halfwidth:.3g} s, own {before} and {after} s")
         if low * 0.95 - halfwidth <= time_s <= high * 1.05 + halfwidth and halfwidth < 0.3 * time_s:
             break
         if calls == 2400 and high < 1.1 * low:

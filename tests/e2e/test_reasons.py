@@ -112,10 +112,21 @@ def told(why):
     return sorted((name for name in places if places[name]), key=lambda name: places[name].start())
 
 
+# A loop that does nothing but call: some processors have all samples of it in what is called.
+CALLED = {"calls": "tiny_callee"}
+
+
+def rows_of(report, name):
+    rows = functions(report, name)
+    if name in CALLED and len(rows) == 1 and rows[0]["samples"] < 10:
+        return functions(report, CALLED[name])
+    return rows
+
+
 def wrong_of(report, expected):
     wrong = []
     for name, (first, beside) in expected.items():
-        rows = functions(report, name)
+        rows = rows_of(report, name)
         if len(rows) != 1:
             wrong.append(f"{name}: {len(rows)} rows")
             continue

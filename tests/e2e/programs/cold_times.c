@@ -1,12 +1,12 @@
 /* Follows a chain of lines through memory, CHAIN lines at random, each call once, and another chain each time: what
  * a processor learns of one is of no use.  Usage: cold_times HOW CALLS [FILE].
  *
- * HOW: calls: nothing else.  flush: it flushes its lines itself before each call, waits for a child, as a thread is stopped
+ * HOW: calls: nothing else.  flush (with clflush) and flushopt (with clflushopt): it flushes its lines itself before each call, waits for a child, as a thread is stopped
  * and goes on elsewhere, and writes the mean of the calls' times in s to standard error.  nested: the kernel calls itself.  threads: each call by a thread of its own.
  * left: calls are left by longjmp.  exec: it executes itself anew in the end.  signals: a timer's signals come
  * meanwhile, and it is stopped and goes on.  blocked: with all signals blocked.  FILE gets its number, and "done" at
  * the end. */
-#include <emmintrin.h>
+#include <immintrin.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -114,6 +114,19 @@ static void pause_shortly(void)
 	waitpid(child, NULL, 0);
 }
 
+__attribute__((target("clflushopt"))) static void flush(const char *how)
+{
+	const int by_opt = !strcmp(how, "flushopt"), flushes = by_opt || !strcmp(how, "flush");
+	for (int k = 0; flushes && k < CHAIN; k++)
+		if (by_opt)
+			_mm_clflushopt(&lines[k]);
+		else
+			_mm_clflush(&lines[k]);
+	_mm_mfence();
+	if (flushes)
+		pause_shortly();
+}
+
 static void tell(const char *file, const char *text)
 {
 	FILE *out = file ? fopen(file, "a") : NULL;
@@ -168,18 +181,14 @@ int main(int argc, char **argv)
 	prepare(how);
 	for (int i = 0; i < calls; i++) {
 		make_chain();
-		for (int k = 0; !strcmp(how, "flush") && k < CHAIN; k++)
-			_mm_clflush(&lines[k]);
-		_mm_mfence();
-		if (!strcmp(how, "flush"))
-			pause_shortly();
+		flush(how);
 		const double begin = now();
 		call_as(how);
 		sum += now() - begin;
 		if (!strcmp(how, "signals") && i == calls / 2)
 			be_stopped();
 	}
-	if (!strcmp(how, "flush"))
+	if (!strncmp(how, "flush", 5))
 		fprintf(stderr, "mean %.9f\n", sum / calls);
 	if (!strcmp(how, "exec"))
 		execl("/proc/self/exe", argv[0], "calls", argv[2], NULL);

@@ -25,8 +25,11 @@ __attribute__((noinline)) static uint64_t called(uint64_t x)
 __attribute__((noinline)) uint64_t calls(uint64_t n)
 {
 	uint64_t x = 1;
-	for (uint64_t i = 0; i < n; i++)
+	for (uint64_t i = 0; i < n; i++) {
 		x = called(x);
+		/* so long that samples fall here on any processor */
+		__asm__ volatile("imul $3, %0, %0; imul $5, %0, %0; imul $7, %0, %0; imul $9, %0, %0" : "+r"(x));
+	}
 	return x;
 }
 

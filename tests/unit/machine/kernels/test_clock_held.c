@@ -54,5 +54,7 @@ Test(clock_held, is_not_lower_because_others_run_in_between)
 	go_on_in_50_us();
 	const double held = clock_held_ghz();
 	signal(SIGALRM, SIG_IGN);
-	cr_expect(held > 0.5 * fastest, "%g beside %g", held, fastest);
+	/* by the clock it would be a seventh; signals and timers take the thread's own time, half
+	 * of it where a virtual machine's timers are dear */
+	cr_expect(held > 0.3 * fastest, "%g beside %g", held, fastest);
 }

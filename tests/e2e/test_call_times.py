@@ -82,7 +82,7 @@ def test_calls_that_end_with_a_jump(t):
     row, own, _ = timed(t, "tail", 4000, TURNS, kernel="kernel_tail")
     assert 30 <= row["call_times"]["calls"] <= 4000, row
     (_, total, _), = own  # which has the breakpoints in it; samples may be as sure as some 50 calls
-    assert total - 4000 * row["call_times"]["cost_s"] - row["time_halfwidth_s"] <= row["time_s"] <= total + row["time_halfwidth_s"], f"{row}, own {own}"
+    assert total - row["call_times"]["calls"] * row["call_times"]["cost_s"] - row["time_halfwidth_s"] <= row["time_s"] <= total + row["time_halfwidth_s"], f"{row}, own {own}"
     (row, rest), _, _ = both = timed_rows(t, "tail", 20, "12000000", kernel="kernel_tail,kernel_rest")
     assert (row["calls"], rest["calls"], row["time_source"]) == (20, 0, "calls"), both[0]
 

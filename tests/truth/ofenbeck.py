@@ -141,9 +141,9 @@ def figure_3(lab, cold, warm):
     lab.finding("for sizes that fit into the caches I = ∞; [O] measures something very large.",
                 all(points[0].moved_in_call == 0 for points in warm.values()), "no byte moves at memory, of any of the kernels.")
     # the last cache of a server may be larger than any data here
-    large = {}
+    large, program = {}, lab.program("libraries", libraries=BLAS)
     for kernel, n in (("daxpy", 1000000), ("dgemv", 1500)):
-        points = [lab.sweep(f"{kernel}-large-{state}", {"n": [n]}, [lab.program("libraries", libraries=BLAS), kernel, "{n}"], *caches, repeats=1)[0]
+        points = [lab.sweep(f"{kernel}-large-{state}", {"n": [n]}, [program, kernel, "{n}"], *caches, repeats=1)[0]
                   for state, caches in (("warm", STEINMANN_WARM), ("cold", STEINMANN_COLD))]
         large[f"{kernel} n = {n}"] = tuple(point.intensity for point in points)
     lab.finding("for large sizes the code behaves as with cold caches.",

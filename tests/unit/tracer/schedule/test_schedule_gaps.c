@@ -179,3 +179,34 @@ Test(schedule_gaps, the_kernel_knows_better)
 	cr_assert_geq(thread->ran_ns, ran);
 	schedule_destroy(schedule);
 }
+
+/* One of two that switch ends early in a gap, the other one goes on, and a third one sleeps: by the
+ * clock, too, as many run as there are. */
+Test(schedule_gaps, who_has_ended_runs_no_more)
+{
+	struct schedule *schedule = schedule_create();
+	uint64_t busy = 0, ran = 0;
+	size_t n;
+	put(schedule, SCHEDULE_BEGIN, at(0), tid_of(0), 0);
+	put(schedule, SCHEDULE_BEGIN, at(0), tid_of(1), 0);
+	put(schedule, SCHEDULE_BEGIN, at(0), tid_of(2), 0);
+	put(schedule, SCHEDULE_WAITS, at(0), tid_of(1), 0);
+	put(schedule, SCHEDULE_WINDOW, at(0), 0, 0);
+	for (unsigned m = 1; m < WINDOW; m++)
+		for (int t = 0; t <= 2; t += 2)
+			put(schedule, m % 2 ? SCHEDULE_WAITS : SCHEDULE_RUNS, at(m), tid_of(t), 0);
+	put(schedule, SCHEDULE_GAP, at(WINDOW), 0, 0);
+	put(schedule, SCHEDULE_END, at(2 * WINDOW), tid_of(0), 0);
+	put(schedule, SCHEDULE_END, at(CYCLE / 2), tid_of(2), 0);
+	put(schedule, SCHEDULE_END, at(CYCLE), tid_of(1), 0);
+	schedule_finish(schedule, &(struct schedule_first){0});
+	const struct schedule_thread *threads = schedule_threads(schedule, &n);
+	for (size_t i = 0; i < n; i++)
+		ran += threads[i].ran_ns;
+	const struct schedule_sums *sums = schedule_get_sums(schedule);
+	for (size_t k = 0; k < sums->n_running; k++)
+		busy += k * sums->running_ns[k];
+	check_near(ran, (WINDOW + CYCLE / 4) * NS, (WINDOW + CYCLE / 4) * NS);
+	check_near(busy, (double)ran, (double)ran);
+	schedule_destroy(schedule);
+}

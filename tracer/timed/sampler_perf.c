@@ -91,7 +91,7 @@ enum { MAX_RING_PAGES = 256, MIN_RING_PAGES = 8 };
 #define MOST_COST 0.02
 
 /* The reader wakes at least this often: soon at first, so that files are opened before a short
- * program can delete them.  Rings that are drained besides wake nobody. */
+ * program can delete them; in gaps for the kernel's sums.  Rings drained besides wake nobody. */
 enum { POLL_FIRST_MS = 10, POLL_MS = 100, FIRST_POLLS = 100, POLL_GAPS_MS = 20 };
 
 struct cpu_events {

@@ -624,6 +624,10 @@ void profile_native_thread_ran(struct profile *profile, uint32_t thread, uint64_
  * no end of any was seen. */
 uint64_t profile_longest_life(const struct profile *profile, enum profile_run run,
 			      const char *command);
+/* How long the first 1,000 processes with that command whose ends were seen lived in that run, in
+ * the mean, in ns; 0: there are none. */
+uint64_t profile_mean_life(const struct profile *profile, enum profile_run run,
+			   const char *command);
 /* Sets the twins: the n-th process with a command under a parent in one run is the n-th with that
  * command under the parent's twin in the other.  Fails only when memory is short. */
 struct rf_error *profile_match_processes(struct profile *profile);

@@ -24,6 +24,20 @@ uint64_t profile_longest_life(const struct profile *profile, enum profile_run ru
 	return longest;
 }
 
+uint64_t profile_mean_life(const struct profile *profile, enum profile_run run, const char *command)
+{
+	uint64_t sum = 0, n = 0;
+	for (size_t i = 0; i < profile->n_processes && n < MOST_LIVES; i++) {
+		const struct profile_process *process = &profile->processes[i];
+		if (process->run != run || !process->end_ns ||
+		    strcmp(process->command, command) != 0)
+			continue;
+		n++;
+		sum += process->end_ns - process->start_ns;
+	}
+	return n ? sum / n : 0;
+}
+
 struct family_key {
 	uint32_t parent;
 	const char *command;

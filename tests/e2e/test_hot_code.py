@@ -51,6 +51,19 @@ def test_code_that_goes_away_before_a_thread_comes_to_hot_code(t, options):
     assert profiled.json["run"]["hot_blocks"], "nothing was laid out anew"
 
 
+def hot_blocks(t, program, times):
+    """How many blocks were laid out anew where nobody knows how long the program lives natively."""
+    command = ["sh", "-c", f"for i in $(seq {times}); do {program} 600; done"]
+    return int(t.profile(command, "--run=count", "--work=count", "--traffic=none").json["run"]["hot_blocks"] or 0)
+
+
+def test_code_of_short_lives_is_laid_out_once(t):
+    program = t.program(os.path.join(HERE, "programs", "wide_code.c"), ("-O2",))
+    one, many = hot_blocks(t, program, 1), hot_blocks(t, program, 6)
+    assert one > 0 and many > 0
+    assert many < 2 * one, f"{one} and {many}"
+
+
 def collapses():
     """Whether this kernel puts shared memory into huge pages when it is asked to (MADV_COLLAPSE)."""
     enabled = "/sys/kernel/mm/transparent_hugepage/shmem_enabled"

@@ -28,7 +28,8 @@
  * show nothing but its start. */
 #define WARM_LIFE_NS 250000000ull
 /* Where no process of that name lived longer in the timed run, as in a tree of compilers, nearly
- * all of the second copy would be code that runs a few times: it is made much later, if at all. */
+ * all of the second copy would be code that runs a few times: it is made much later, if at all.
+ * Where there was no timed run, those that are gone tell: most were gone by then, or not. */
 #define SHORT_NATIVE_LIFE_NS 200000000ull
 #define LATE 10
 
@@ -220,7 +221,9 @@ static uint64_t second_copy_from(const struct profile *profile, pid_t pid, bool 
 	snprintf(directory, sizeof(directory), "/proc/%d", (int)pid);
 	small_file_line(directory, "comm", name, sizeof(name));
 	const uint64_t native = profile_longest_life(profile, RUN_TIMED, name);
-	const bool is_short = native && native < SHORT_NATIVE_LIFE_NS;
+	const uint64_t counted = native ? 0 : profile_mean_life(profile, RUN_COUNTED, name);
+	const bool is_short = (native && native < SHORT_NATIVE_LIFE_NS) ||
+			      (counted && counted < LATE * WARM_LIFE_NS);
 	return now + WARM_LIFE_NS * (is_short ? LATE : 1);
 }
 

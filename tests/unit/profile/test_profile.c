@@ -869,7 +869,7 @@ Test(profile, processes_of_two_runs_are_matched)
 	profile_destroy(p);
 }
 
-Test(profile, the_longest_life_is_that_of_a_name_in_one_run)
+Test(profile, lives_are_those_of_a_name_in_one_run)
 {
 	struct profile *p = profile_create();
 	const struct {
@@ -891,6 +891,9 @@ Test(profile, the_longest_life_is_that_of_a_name_in_one_run)
 	cr_expect_eq(profile_longest_life(p, RUN_COUNTED, "cc"), 90u);
 	cr_expect_eq(profile_longest_life(p, RUN_TIMED, "ld"), 0u, "no end was seen");
 	cr_expect_eq(profile_longest_life(p, RUN_TIMED, "make"), 0u);
+	cr_expect_eq(profile_mean_life(p, RUN_TIMED, "cc"), 11u);
+	cr_expect_eq(profile_mean_life(p, RUN_COUNTED, "cc"), 90u);
+	cr_expect_eq(profile_mean_life(p, RUN_TIMED, "ld"), 0u, "no end was seen");
 	profile_destroy(p);
 }
 

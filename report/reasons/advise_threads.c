@@ -5,6 +5,7 @@
 #include "profile/kernel_names.h"
 #include "profile/system_modules.h"
 #include "report/account/account_words.h"
+#include "report/account/child_lives.h"
 #include "report/reasons/sharing.h"
 
 #include <math.h>
@@ -182,19 +183,23 @@ static void advise_region(struct advice *advice, double cost,
 		     words);
 }
 
-/* A child of a short life is no worker of its own. */
+/* A child of a short life is no worker of its own.  Children that run at once, such as those of a
+ * pipeline, or a single one, are waited for because of what they do. */
 static void advise_children(struct advice *advice)
 {
 	const struct profile *profile = advice->view->profile;
+	const double wall_s = advice->account.wall_s;
+	const double in_turn_s =
+		child_lives_in_turn(profile, fmax(1, advice->account.usable_processors), wall_s);
 	const struct profile_sum_wait *wait = longest(profile, 1u << WAITS_CHILD);
 	const double waited_s = wait ? (double)wait->time_ns * 1e-9 : 0;
-	if (wait && advice->account.usable_processors > 1 &&
-	    advice->account.busy_processors < ONE_AT_A_TIME)
+	if (wait && advice->account.busy_processors < ONE_AT_A_TIME &&
+	    in_turn_s > LEAST_LOSS * wall_s)
 		advice_offer(
-			advice, fmin(waited_s, advice->account.wall_s),
+			advice, fmin(waited_s, wall_s),
 			"for %s of the wall time %.60s waits for its child processes, which run "
-			"one "
-			"after the other. What to try: start several at once, or do their work in "
+			"one after the other. What to try: start several at once, or do their work "
+			"in "
 			"this process",
 			ADVICE_SHARE(advice, waited_s),
 			account_function(profile, wait->function, wait->module));

@@ -157,3 +157,15 @@ def test_work_is_missing(t):
         pytest.skip("two threads need two processors")
     advice = t.profile([t.program("few_pieces.c")], "--traffic=none").json["run"]["advice"].lower()
     assert re.search(rf"condition in take_pieces{ANY}. what to try: more and smaller pieces", advice), advice
+
+
+@pytest.mark.parametrize("script, in_turn", [("{0} 500; true", False), ("{0} 500 | cat | cat", False),
+                                             ("{0} 300; {0} 300; {0} 300; {0} 300", True)],
+                         ids=["one", "pipeline", "in turn"])
+def test_children(t, script, in_turn):
+    """Who waits for one child, or for a pipeline, waits for what these do."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("two processes need two processors")
+    script = script.format(t.program("wide_code.c"))
+    advice = t.profile(["sh", "-c", script], "--traffic=none").json["run"]["advice"].lower()
+    assert ("one after the other" in advice) == in_turn, advice

@@ -364,7 +364,16 @@ static void note_run(const struct report_view *view, FILE *notes)
 	else if (out && strcmp(out, "same") != 0)
 		note(notes, "standard output of the two runs was not compared: %s",
 		     strncmp(out, "unknown: ", 9) == 0 ? out + 9 : "");
-	if (profile_fact_is(profile, "exit_same", "different"))
+	const double idle_s = profile_number_fact(profile, "counted_idle_s", 0);
+	if (idle_s > 0)
+		note_first(
+			notes,
+			"run 2 waited for what came to run 1 alone (a client, a signal, an end): "
+			"it was ended when nothing had run for %s s, and what it had done by "
+			"then is counted. --once counts the only run, --pid and --run=time "
+			"none",
+			REPORT_NUMBER(idle_s));
+	else if (profile_fact_is(profile, "exit_same", "different"))
 		note_first(notes,
 			   "the two runs ended differently: time and work may not belong together");
 	if (unsampled > 0)

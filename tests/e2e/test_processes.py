@@ -265,3 +265,17 @@ def test_very_many_threads_are_told_of_earlier_ones(t, options):
     with contextlib.closing(sqlite3.connect(saved)) as profile:
         kept = profile.execute("SELECT count(*) FROM counts").fetchone()[0]
     assert 200_000 < kept < 1_100_000, kept
+
+
+@pytest.mark.parametrize("idle_s", [6, 1000])
+def test_second_run_that_waits(t, idle_s):
+    """What the second run waits for may never come; what ends by itself is left alone."""
+    directory = os.path.join(t.work, "there")
+    script = f"if mkdir {directory} 2> /dev/null; then sleep 0.5; else sleep {idle_s}; fi"
+    run, is_ended = t.profile(["sh", "-c", script], "--traffic=none").json["run"], idle_s > 100
+    assert run["exit_status"] == "0"
+    assert run["exit_same"] == ("different" if is_ended else "same")
+    shown = t.rfprof("report", os.path.join(t.directory, "profiled.rfp"))
+    words = " ".join(shown.stdout.decode().replace("\n ", " ").split())
+    assert ("run 2 waited for what came to run 1 alone" in words) == is_ended, shown
+    assert not is_ended or "the two runs ended differently" not in words, shown

@@ -10,6 +10,7 @@
 #include "tracer/flush/cache_flush.h"
 #include "tracer/launch/launch.h"
 #include "tracer/run/run_calls.h"
+#include "tracer/run/run_idle.h"
 #include "tracer/run/run_snapshot.h"
 #include "tracer/schedule/schedule.h"
 #include "tracer/span/breakpoints.h"
@@ -430,8 +431,14 @@ static struct rf_error *follow_counted(struct run *run, struct launch *launch,
 	progress_clock_start(&shown, only || run->log.quiet ? NULL : run->log.stream,
 			     "the program is counted", native_s(run));
 	counted_run_set_span(counted, run->span);
+	struct idle_watch *watch = only ? NULL
+					: idle_watch_start(run->profile, counted_run_lock(counted),
+							   launch->pid, native_s(run));
 	if (!error)
 		error = counted_run_follow(counted, launch, &run->counted_status);
+	const double idle_s = idle_watch_stop(watch);
+	if (idle_s > 0)
+		profile_set_fact(run->profile, "counted_idle_s", "%.1f", idle_s);
 	progress_clock_end(&shown);
 	profile_set_fact(run->profile, "counted_wall_s", "%.6f",
 			 (double)(clock_now_ns() - begin_ns) * 1e-9);

@@ -1,0 +1,155 @@
+/* Looks whether a run still does anything. */
+#include "tracer/run/run_idle.h"
+
+#include "base/small_file.h"
+#include "base/thread.h"
+#include "profile/profile.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Between two looks, s; one that comes later than that was stopped, or its machine was. */
+#define LOOK_S 1.0
+#define LATE_S 2.0
+/* Whoever runs for less of the time does nothing but look whether there is something to do. */
+#define IDLE_SHARE 0.05
+#define LEAST_IDLE_S 10.0
+#define TIMES_THE_TIMED_RUN 2.0
+
+struct idle_watch {
+	struct profile *profile;
+	pthread_mutex_t *lock;
+	pid_t pid;
+	double limit_s;
+	pthread_t thread;
+	pthread_mutex_t mutex; /* of `stop` */
+	pthread_cond_t wakes;
+	bool stop;
+	double idle_s; /* nothing has happened for so long */
+	bool killed;
+};
+
+static double seconds(clockid_t clock)
+{
+	struct timespec time;
+	clock_gettime(clock, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* What the process has run, and those of its children that it has waited for, s (proc(5)). */
+static double ran_s(int pid)
+{
+	char directory[64], line[1024];
+	unsigned long long user = 0, system = 0;
+	long long children_user = 0, children_system = 0;
+	snprintf(directory, sizeof(directory), "/proc/%d", pid);
+	const bool there = small_file_line(directory, "stat", line, sizeof(line));
+	const char *rest = there ? strrchr(line, ')') : NULL;
+	if (!rest ||
+	    sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld",
+		   &user, &system, &children_user, &children_system) != 4)
+		return 0;
+	return (double)(user + system + (unsigned long long)(children_user + children_system)) /
+	       (double)sysconf(_SC_CLK_TCK);
+}
+
+/* Of all processes of the counted run that are there, and of rfprof.  What one that is gone has run
+ * is its parent's from then on; until that waits for it the sum may fall. */
+static double all_ran_s(const struct idle_watch *watch)
+{
+	double sum_s = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	pthread_mutex_lock(watch->lock);
+	for (size_t i = 0; i < watch->profile->n_processes; i++) {
+		const struct profile_process *process = &watch->profile->processes[i];
+		if (process->run == RUN_COUNTED && !process->end_ns)
+			sum_s += ran_s(process->pid);
+	}
+	pthread_mutex_unlock(watch->lock);
+	return sum_s;
+}
+
+/* Kills the program, unless it has ended, when its number may be another process's soon. */
+static bool end_program(const struct idle_watch *watch)
+{
+	bool killed = false;
+	pthread_mutex_lock(watch->lock);
+	const uint32_t row = profile_find_process(watch->profile, RUN_COUNTED, watch->pid);
+	if (row != PROFILE_NONE && !watch->profile->processes[row].end_ns)
+		killed = kill(watch->pid, SIGKILL) == 0;
+	pthread_mutex_unlock(watch->lock);
+	return killed;
+}
+
+/* Whether the run goes on a second later. */
+static bool wait_for_look(struct idle_watch *watch)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += (time_t)LOOK_S;
+	pthread_mutex_lock(&watch->mutex);
+	while (!watch->stop &&
+	       pthread_cond_clockwait(&watch->wakes, &watch->mutex, CLOCK_MONOTONIC, &until) == 0)
+		;
+	const bool goes_on = !watch->stop;
+	pthread_mutex_unlock(&watch->mutex);
+	return goes_on;
+}
+
+static void *look(void *context)
+{
+	struct idle_watch *watch = context;
+	double at_s = seconds(CLOCK_MONOTONIC), had_run_s = 0;
+	while (wait_for_look(watch)) {
+		const double now_s = seconds(CLOCK_MONOTONIC), now_ran_s = all_ran_s(watch);
+		const double took_s = now_s - at_s < LATE_S ? now_s - at_s : LATE_S;
+		const double more_s = now_ran_s - had_run_s;
+		const bool is_idle = more_s < IDLE_SHARE * took_s && more_s > -IDLE_SHARE * took_s;
+		watch->idle_s = is_idle ? watch->idle_s + took_s : 0;
+		at_s = now_s;
+		had_run_s = now_ran_s;
+		if (watch->idle_s < watch->limit_s)
+			continue;
+		watch->killed = end_program(watch);
+		break;
+	}
+	return NULL;
+}
+
+struct idle_watch *idle_watch_start(struct profile *profile, pthread_mutex_t *lock, pid_t pid,
+				    double timed_s)
+{
+	struct idle_watch *watch = calloc(1, sizeof(*watch));
+	if (!watch)
+		return NULL;
+	watch->profile = profile;
+	watch->lock = lock;
+	watch->pid = pid;
+	watch->limit_s = LEAST_IDLE_S + TIMES_THE_TIMED_RUN * timed_s;
+	pthread_mutex_init(&watch->mutex, NULL);
+	pthread_cond_init(&watch->wakes, NULL);
+	if (thread_start(&watch->thread, look, watch) == 0)
+		return watch;
+	free(watch);
+	return NULL;
+}
+
+double idle_watch_stop(struct idle_watch *watch)
+{
+	if (!watch)
+		return 0;
+	pthread_mutex_lock(&watch->mutex);
+	watch->stop = true;
+	pthread_cond_signal(&watch->wakes);
+	pthread_mutex_unlock(&watch->mutex);
+	pthread_join(watch->thread, NULL);
+	const double idle_s = watch->killed ? watch->idle_s : 0;
+	pthread_cond_destroy(&watch->wakes);
+	pthread_mutex_destroy(&watch->mutex);
+	free(watch);
+	return idle_s;
+}

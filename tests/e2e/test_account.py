@@ -501,6 +501,17 @@ def test_switching(t, ms):
 
 # ---- with fewer rights ----
 
+def report_of_nobody(t, parts, *options):
+    """The report of a plain user's run, and how the run ended."""
+    prefix = as_nobody(t, t.work)
+    path = os.path.join(t.work, "report.json")
+    result = t.run([*prefix, t.rfprof_path, "-q", "--no-save", "--keep-roofs", "--traffic=none", "--json", path, *options,
+                    t.program("account.c"), *parts.split()], env={"HOME": t.work, "XDG_CACHE_HOME": t.work})
+    assert result.status == 0, str(result)
+    result.json = json.loads(text(path))
+    return result
+
+
 def check_kernel_of_faults(check, report, truth):
     """Without samples of the kernel its time is told of functions with page faults alone, as far as a fault takes the
     same here and there: of new pages that are given back it is more than half."""
@@ -516,13 +527,7 @@ def check_kernel_of_faults(check, report, truth):
 @pytest.mark.parametrize("parts", named({f"plain_user_{name}": parts for name, parts in SUMS.items()}))
 def test_plain_user(t, parts):
     """The same sums, and a word on what could not be seen."""
-    prefix = as_nobody(t, t.work)
-    path = os.path.join(t.work, "report.json")
-    result = t.run([*prefix, t.rfprof_path, "-q", "--no-save", "--keep-roofs", "--traffic=none", "--json", path,
-                    t.program("account.c"), *parts.split()], env={"HOME": t.work, "XDG_CACHE_HOME": t.work})
-    assert result.status == 0, str(result)
-    result.json = json.loads(text(path))
-    check = Check()
+    result, check = report_of_nobody(t, parts), Check()
     check_sums(check, result.json, truth_of(result)["total"])
     missing = result.json["run"]["account"]["missing"]
     if int(text(PARANOID)) >= 2:
@@ -530,6 +535,20 @@ def test_plain_user(t, parts):
         check_kernel_of_faults(check, result.json, truth_of(result))
     check_faults(check, result.json, truth_of(result))
     check_calls(check, result.json, truth_of(result))
+    check.end(result)
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("parts", named({"sleep": "sleep=300", "threads": "sleep=300:2"}))
+def test_waits_of_once_of_a_plain_user(t, parts):
+    """Waits that are looked at in /proc are in rfprof's code, too; the place is the program's all the same."""
+    if int(text(PARANOID)) < 2:
+        pytest.skip("a plain user may see all here")
+    result, check = report_of_nobody(t, parts, "--once"), Check()
+    for (cause, function), true in merged(truth_of(result), "waits", "cause", "function").items():
+        rows = [row for row in result.json["waits"] if (row["cause"], row["function"]) == (cause, function)]
+        if true["time_s"] > 0.2:
+            check.within(f"{cause} in {function}", sum_of(rows, "time_s"), 0.6 * true["time_s"], 1.05 * true["time_s"])
     check.end(result)
 
 

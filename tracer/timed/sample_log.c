@@ -452,18 +452,20 @@ static void play_until(struct sample_log *log, uint64_t until, pthread_mutex_t *
 }
 
 /* Where switches are not sampled, long waits are looked at. */
-static void look_at_waits(struct sample_log *log, uint64_t time)
+static void look_at_waits(const struct sampler *sampler, uint64_t time)
 {
+	struct sample_log *log = sampler->log;
 	uint32_t pid, tid;
 	for (size_t at = 0; schedule_next_wait(log->schedule, &at, &pid, &tid);) {
 		struct wait_look look;
 		if (!wait_look_at(pid, tid, &look, log->stack, LOOK_STACK))
 			continue;
-		const struct raw_sample sample = {.regs = look.regs,
-						  .offset = look.place.offset,
-						  .cause = look.place.cause,
-						  .has_stack = true,
-						  .stack_size = (uint16_t)look.stack_size};
+		struct raw_sample sample = {.regs = look.regs,
+					    .offset = look.place.offset,
+					    .cause = look.place.cause,
+					    .has_stack = true,
+					    .stack_size = (uint16_t)look.stack_size};
+		map_place(sampler, tid, &sample.regs.ip, sample.regs.sp);
 		const struct perf_record record = {.pid = pid, .tid = tid, .time = time};
 		struct event event = {.kind = EVENT_WAIT,
 				      .sample = {.wait = schedule_add_wait(log->schedule)}};
@@ -494,7 +496,7 @@ void sample_log_complete_until(const struct sampler *sampler, uint64_t until)
 	if (time - log->looked > LOOK_NS) {
 		schedule_look(log->schedule);
 		if (sampler->skips_kernel)
-			look_at_waits(log, time);
+			look_at_waits(sampler, time);
 		usage_memory_look(log->memory);
 		log->looked = time;
 	}

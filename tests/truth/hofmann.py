@@ -1,6 +1,7 @@
 """[H] Hofmann, Alappat, Hager, Fey, Wellein: Bridging the architecture gap (ECM), 2019."""
 
 import json
+import math
 import os
 
 from lab import FAST_CODE, PLAIN_CODE, median
@@ -12,6 +13,7 @@ LOADS, STORES, FLOP = ({"stencil": 5, "dot": 2, "norm": 1, "daxpby": 2, "gs_forw
 IN_SOLVER = {"stencil": 1, "dot": 2, "norm": 1, "daxpby": 3, "gs_forward": 1, "gs_backward": 1}
 FAST = (*FAST_CODE, "-ffast-math")
 EXACT = ("-DEXACT=40", "-no-pie", *PLAIN_CODE)  # as tests/e2e/test_paper_kernels.py has them
+VECTORS = 6  # of the solver, at most
 LINKS = {"t_ol": "T_OL", "t_nol": "T_nOL", "l1_l2": "L1L2", "l2_l3": "L2L3", "l3_memory": "L3Mem"}
 
 
@@ -24,13 +26,17 @@ class Account:
         self.predicted = row["ecm"]["predicted_s"] / points * 1e9
         loop = max(row["loops"], key=lambda loop: (loop["time_s"], loop["start_offset"]))
         of_turn = loop["flop"] / loop["turns"] / FLOP[part]
-        self.links = {link: (loop["ecm"][link] or 0) / of_turn for link in LINKS}
+        # None: windows of tracing do not know the transfers well enough
+        self.links = {link: value / of_turn if value is not None else None for link, value in ((link, loop["ecm"][link]) for link in LINKS)}
+
+    def knows_links(self):
+        return None not in self.links.values()
 
 
-def account(lab, program, part, n, million):
+def account(lab, program, part, n, million, *options):
     """None where a run has no time or no prediction."""
     path = os.path.join(lab.work, "hofmann.json")
-    lab.run_rfprof("-q", "--no-save", "--keep-roofs", "--output=/dev/null", f"--json={path}", program, part, str(n), f"-{million}")
+    lab.run_rfprof("-q", "--no-save", "--keep-roofs", "--output=/dev/null", f"--json={path}", *options, program, part, str(n), f"-{million}")
     with open(path, encoding="utf-8") as file:
         report = json.load(file)
     row = next(row for row in report["functions"] if row["name"] == part)
@@ -38,9 +44,9 @@ def account(lab, program, part, n, million):
     return Account(row, part) if known else None
 
 
-def accounts(lab, program, part, n):
+def accounts(lab, program, part, n, *options):
     """Of several runs, by the time that was measured."""
-    runs = [account(lab, program, part, n, 100 if lab.fast else 1000) for _ in range(1 if lab.fast else 3)]
+    runs = [account(lab, program, part, n, 100 if lab.fast else 1000, *options) for _ in range(1 if lab.fast else 3)]
     return sorted((run for run in runs if run), key=lambda run: run.measured)
 
 
@@ -59,10 +65,21 @@ def counts(lab):
                 "exactly; [H] has one load more in gs, whose left neighbour stays in a register here.")
 
 
+def grid_in_memory(lab):
+    """Points on a side, so that two vectors are twice as large as the last cache; None: the solver's vectors would take a
+    quarter of the memory."""
+    last = max(cache["size_bytes"] for cache in lab.machine()["caches"])
+    n = max(2400, 100 * math.ceil(math.sqrt(2 * last / 16) / 100))
+    return n if VECTORS * 8 * n * n < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 4 else None
+
+
 def parts(lab, program):
     """By level and part: runs."""
-    grids = {"L2": 180, "L3": 600, "memory": 2400} if not lab.fast else {"L2": 180}
-    return {(level, part): accounts(lab, program, part, n) for level, n in grids.items() for part in PARTS}
+    grids = {"L2": 180, "L3": 600, "memory": grid_in_memory(lab)} if not lab.fast else {"L2": 180}
+    grids = {level: n for level, n in grids.items() if n}
+    # few passes over much data: windows of tracing would be too few
+    options = {"memory": ["--slowdown=none"]}
+    return {(level, part): accounts(lab, program, part, n, *options.get(level, ())) for level, n in grids.items() for part in PARTS}
 
 
 def table_3(lab, runs):
@@ -72,10 +89,10 @@ def table_3(lab, runs):
     for (level, part), found in runs.items():
         if part == "daxpby" and found:
             run = found[len(found) // 2]
-            rows.append([level, *(f"{run.links[link]:.2f}" for link in LINKS)])
+            rows.append([level, *("–" if run.links[link] is None else f"{run.links[link]:.2f}" for link in LINKS)])
     lab.table(["data in", *LINKS.values()], rows)
     theirs = {"L2": ("l1_l2",), "L3": ("l1_l2", "l2_l3"), "memory": ("l2_l3", "l3_memory")}
-    found = {level: runs[level, "daxpby"][0].links for level in theirs if runs.get((level, "daxpby"))}
+    found = {level: run.links for level in theirs for run in runs.get((level, "daxpby"), [])[:1] if run.knows_links()}
     lab.finding("the farther the data, the more links contribute, and each of them more than the core's own work.",
                 all(min(links[link] for link in theirs[level]) > max(links["t_ol"], links["t_nol"]) for level, links in found.items()),
                 ", ".join(f"{level}: " + " and ".join(f"{links[link]:.2f}" for link in theirs[level]) +
@@ -86,6 +103,7 @@ def figure_5(lab, program):
     lab.say("## Figure 5: daxpby by the size of its data, model and measurement",
             "One thread; cycles at the clock of `rfprof machine`; medians of three runs. The model has the traffic that was traced.")
     sizes = (60, 250) if lab.fast else (40, 80, 140, 240, 400, 600, 900, 1400, 2000, 2800)
+    sizes += (grid_in_memory(lab),) if not lab.fast and (grid_in_memory(lab) or 0) > 2800 else ()
     clock = lab.machine()["clock_ghz"]
     measured, predicted = [], []
     for n in sizes:
@@ -108,7 +126,8 @@ def figure_5(lab, program):
 
 def errors_of(lab, runs):
     lab.say("## Figures 5 and 7, one core: the parts of the solver and the time model",
-            "One thread; the grid is in L2, in L3, and in memory. Measured: the median of runs; predicted: rfprof's time model for "
+            "One thread; the grid is in L2, in L3, and in memory (where two of its vectors are twice as large as the last cache, and there is "
+            "memory for that). Measured: the median of runs; predicted: rfprof's time model for "
             "the loops that ran, by the volumes that were traced.")
     rows, errors = [], {}
     for (level, part), found in runs.items():

@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "profile/profile.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -58,16 +59,41 @@ static double ran_s(int pid)
 	       (double)sysconf(_SC_CLK_TCK);
 }
 
+/* Whether a thread of the process, but this one, could run, or waits for a disk: others may keep it
+ * from that for long. */
+static bool is_about_to_run(int pid)
+{
+	char directory[64], name[64], line[1024];
+	bool found = false;
+	snprintf(directory, sizeof(directory), "/proc/%d/task", pid);
+	DIR *tasks = opendir(directory);
+	for (struct dirent *task; tasks && !found && (task = readdir(tasks));) {
+		const int tid = atoi(task->d_name);
+		snprintf(name, sizeof(name), "%d/stat", tid);
+		if (!tid || tid == gettid() ||
+		    !small_file_line(directory, name, line, sizeof(line)))
+			continue;
+		const char *rest = strrchr(line, ')');
+		found = rest && (rest[2] == 'R' || rest[2] == 'D');
+	}
+	if (tasks)
+		closedir(tasks);
+	return found;
+}
+
 /* Of all processes of the counted run that are there, and of rfprof.  What one that is gone has run
  * is its parent's from then on; until that waits for it the sum may fall. */
-static double all_ran_s(const struct idle_watch *watch)
+static double all_ran_s(const struct idle_watch *watch, bool *are_about_to)
 {
 	double sum_s = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	*are_about_to = is_about_to_run(getpid());
 	pthread_mutex_lock(watch->lock);
 	for (size_t i = 0; i < watch->profile->n_processes; i++) {
 		const struct profile_process *process = &watch->profile->processes[i];
-		if (process->run == RUN_COUNTED && !process->end_ns)
-			sum_s += ran_s(process->pid);
+		if (process->run != RUN_COUNTED || process->end_ns)
+			continue;
+		sum_s += ran_s(process->pid);
+		*are_about_to |= is_about_to_run(process->pid);
 	}
 	pthread_mutex_unlock(watch->lock);
 	return sum_s;
@@ -105,10 +131,13 @@ static void *look(void *context)
 	struct idle_watch *watch = context;
 	double at_s = seconds(CLOCK_MONOTONIC), had_run_s = 0;
 	while (wait_for_look(watch)) {
-		const double now_s = seconds(CLOCK_MONOTONIC), now_ran_s = all_ran_s(watch);
+		bool are_about_to;
+		const double now_s = seconds(CLOCK_MONOTONIC);
+		const double now_ran_s = all_ran_s(watch, &are_about_to);
 		const double took_s = now_s - at_s < LATE_S ? now_s - at_s : LATE_S;
 		const double more_s = now_ran_s - had_run_s;
-		const bool is_idle = more_s < IDLE_SHARE * took_s && more_s > -IDLE_SHARE * took_s;
+		const bool is_idle = !are_about_to && more_s < IDLE_SHARE * took_s &&
+				     more_s > -IDLE_SHARE * took_s;
 		watch->idle_s = is_idle ? watch->idle_s + took_s : 0;
 		at_s = now_s;
 		had_run_s = now_ran_s;

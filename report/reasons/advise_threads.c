@@ -189,18 +189,16 @@ static void advise_children(struct advice *advice)
 {
 	const struct profile *profile = advice->view->profile;
 	const double wall_s = advice->account.wall_s;
-	const double in_turn_s =
-		child_lives_in_turn(profile, fmax(1, advice->account.usable_processors), wall_s);
+	const double processors = fmax(1, advice->account.usable_processors);
 	const struct profile_sum_wait *wait = longest(profile, 1u << WAITS_CHILD);
 	const double waited_s = wait ? (double)wait->time_ns * 1e-9 : 0;
 	if (wait && advice->account.busy_processors < ONE_AT_A_TIME &&
-	    in_turn_s > LEAST_LOSS * wall_s)
+	    child_lives_in_turn(profile, processors, wall_s) > LEAST_LOSS * wall_s)
 		advice_offer(
 			advice, fmin(waited_s, wall_s),
 			"for %s of the wall time %.60s waits for its child processes, which run "
 			"one after the other. What to try: start several at once, or do their work "
-			"in "
-			"this process",
+			"in this process",
 			ADVICE_SHARE(advice, waited_s),
 			account_function(profile, wait->function, wait->module));
 }

@@ -1,6 +1,7 @@
 /* Looks whether a run still does anything. */
 #include "tracer/run/run_idle.h"
 
+#include "base/clock.h"
 #include "base/small_file.h"
 #include "base/thread.h"
 #include "profile/profile.h"
@@ -37,9 +38,7 @@ struct idle_watch {
 
 static double seconds(clockid_t clock)
 {
-	struct timespec time;
-	clock_gettime(clock, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+	return (double)clock_read_ns(clock) * 1e-9;
 }
 
 /* What the process has run, and those of its children that it has waited for, s (proc(5)). */

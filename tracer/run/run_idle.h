@@ -4,8 +4,6 @@
  * sends it the signal that ended the first: a server would wait for these for ever. */
 #pragma once
 
-#include "base/error.h"
-
 #include <pthread.h>
 #include <sys/types.h>
 

@@ -64,6 +64,17 @@ def test_code_of_short_lives_is_laid_out_once(t):
     assert many < 2 * one, f"{one} and {many}"
 
 
+@pytest.mark.parametrize("options", [(), ("--traffic=none",), ("--once",)], ids=["traced", "counted", "once"])
+def test_writes_of_calls_that_go_on_in_the_other_copy(t, options):
+    """Threads change between copies of the code while they are in a library: its calls stay those of who called it."""
+    program = t.program(os.path.join(HERE, "programs", "long_prints.c"), ("-O1",))
+    result = t.profile([program, "20000"], *options)
+    true = dict(zip(("print_one", "print_other"), map(int, result.stdout.split())))
+    told = {row["function"]: row["bytes"] for row in result.json["system_calls"]
+            if row["name"] == "write" and row["bytes"] > 1000}
+    assert told == true, told
+
+
 def collapses():
     """Whether this kernel puts shared memory into huge pages when it is asked to (MADV_COLLAPSE)."""
     enabled = "/sys/kernel/mm/transparent_hugepage/shmem_enabled"

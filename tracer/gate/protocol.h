@@ -164,8 +164,9 @@
 #define G_CALL_CELL 0x24a8 /* u32: where in the slot the call at hand is counted */
 #define G_CALL_OUT \
 	0x24ac /* u32: the last call that left the program's own code: its unit, plus 1 */
-#define G_CALL_BACK 0x24b0 /* cache address behind what the gate does */
-#define G_CALL_RAX 0x24b8  /* the program's registers meanwhile */
+#define CALL_OUT_PLAIN 0x80000000u /* with it, of the plain copy: threads change between copies */
+#define G_CALL_BACK 0x24b0         /* cache address behind what the gate does */
+#define G_CALL_RAX 0x24b8          /* the program's registers meanwhile */
 #define G_CALL_RDX 0x24c0
 #define G_CALL_R11 0x24c8
 #define G_CALL_FLAGS 0x24d0

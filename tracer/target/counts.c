@@ -139,6 +139,18 @@ static const struct unit_counter *site_at(const struct code_cache *cache, uint64
 	return NULL;
 }
 
+/* The call that G_CALL_OUT names, or NULL.  It may be of the other copy than the system call that
+ * was made behind it. */
+static const struct unit_counter *out_of(const struct target *target, uint64_t out)
+{
+	const enum copy copy = out & CALL_OUT_PLAIN ? COPY_PLAIN : COPY_FIRST;
+	const struct code_cache *cache = &target->copies[copy].cache;
+	const uint64_t number = out & ~(uint64_t)CALL_OUT_PLAIN;
+	if (!number || number > cache->n_units || cache->units[number - 1].kind != UNIT_OUT)
+		return NULL;
+	return &cache->units[number - 1];
+}
+
 /* What the table of calls has, of instructions of this copy.  The program can write anything there.
  */
 static struct rf_error *collect_table(struct target *target, const struct code_cache *cache,
@@ -149,7 +161,6 @@ static struct rf_error *collect_table(struct target *target, const struct code_c
 	for (uint32_t i = 0; !error && i < SLOT_N_CALLS - 1; i++) {
 		uint64_t *row = slot_u64(slot, SLOT_CALLS + (i << CALL_ROW_SHIFT));
 		uint64_t *counters = &row[CALL_ROW_CELL / 8];
-		const uint64_t out = counters[CALL_NUMBER / 8];
 		const struct unit_counter *site = *row ? site_at(cache, (uint32_t)*row) : NULL;
 		if (!site)
 			continue;
@@ -157,9 +168,10 @@ static struct rf_error *collect_table(struct target *target, const struct code_c
 						  .offset = site->module_offset,
 						  .number = (uint32_t)(*row >> 32) - 1,
 						  .caller_module = PROFILE_NONE};
-		if (out && out <= cache->n_units && cache->units[out - 1].kind == UNIT_OUT) {
-			key.caller_module = cache->units[out - 1].module;
-			key.caller_offset = cache->units[out - 1].module_offset;
+		const struct unit_counter *out = out_of(target, counters[CALL_NUMBER / 8]);
+		if (out) {
+			key.caller_module = out->module;
+			key.caller_offset = out->module_offset;
 		}
 		error = add_calls(target, target->slot_of[index].slice, &key, counters);
 		if (target->span) /* the call may go on, and will be counted there */

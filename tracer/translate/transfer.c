@@ -209,7 +209,10 @@ static void emit_program_call(struct batch *batch, const struct decoded *insn, u
 		batch_check(batch, rf_error_no_memory());
 	batch->landing_due = call.return_pc;
 	if (leaves_for_system(batch, insn))
-		emit_store_imm32(arena, new_out(batch, insn->pc) + 1, gs_at(G_CALL_OUT));
+		emit_store_imm32(arena,
+				 (new_out(batch, insn->pc) + 1) |
+					 translator_call_out(batch->translator),
+				 gs_at(G_CALL_OUT));
 	emit_push_return_address(batch, &call);
 	batch_piece(batch, direct ? PIECE_CALL : PIECE_CALL_INDIRECT, orig);
 	struct label callee = {0};

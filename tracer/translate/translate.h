@@ -79,12 +79,16 @@ void translate_hot_anew(struct translator *translator);
 /* Makes an unused translator that of the second copy of what `checked` translates. */
 void translator_make_plain(struct translator *translator, struct translator *checked);
 
-/* How far the tables of its threads lie behind SLOT_JUMPS and SLOT_RETURNS; below which number its
- * counters lie; what is added to the numbers of its stubs; whether calls of allocators are
- * recorded. */
+/* How far the tables of its threads lie behind SLOT_JUMPS and SLOT_RETURNS; what marks its calls in
+ * G_CALL_OUT; below which number its counters lie; what is added to the numbers of its stubs;
+ * whether calls of allocators are recorded. */
 static inline int32_t translator_tables(const struct translator *translator)
 {
 	return translator->is_plain ? SLOT_PLAIN : 0;
+}
+static inline uint32_t translator_call_out(const struct translator *translator)
+{
+	return translator->is_plain ? CALL_OUT_PLAIN : 0;
 }
 static inline uint32_t translator_counters(const struct translator *translator)
 {

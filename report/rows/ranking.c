@@ -19,6 +19,11 @@
 #define MINOR_SHARE 0.005
 #define MUCH_SHARE 0.05
 
+/* Of these so many are shown, each with at least so much, as long as less than that is in rows. */
+#define FLAT_ROWS 8
+#define FLAT_LEAST 0.01
+#define FLAT_SHARE 0.5
+
 /* The figure that rows are sorted by, the largest first; -1 for a row without one, which so comes
  * behind all that have one. */
 static double sort_key(const struct model_function *f, enum report_sort sort)
@@ -112,6 +117,24 @@ static int compare_ranks(const void *a, const void *b)
 	       ?: rf_compare(x->row, y->row);
 }
 
+/* The first of the rows that are not worth a line, in their order, which are shown all the same
+ * where a profile is flat: else nearly all of its time would be in one sum. */
+static size_t n_of_flat(const struct report_view *view, const struct ranked *rows, size_t shown,
+			size_t n)
+{
+	double share = 0;
+	size_t i = 0;
+	for (; i < shown; i++)
+		share += rows[i].f->share;
+	for (; i < n && i < FLAT_ROWS && share < FLAT_SHARE; i++) {
+		const struct model_function *f = rows[i].f;
+		if (rows[i].keys[0] != 1 || f->share < FLAT_LEAST || report_is_linker(view, f))
+			break;
+		share += f->share;
+	}
+	return i - shown;
+}
+
 /* Rows that --focus or --ignore leave out have no rank. */
 size_t *report_rank(struct report_view *view)
 {
@@ -132,6 +155,8 @@ size_t *report_rank(struct report_view *view)
 	}
 	if (!shown || view->options->top) /* all that was asked for, or nothing else is there */
 		shown += minor;
+	else if (rows)
+		shown += n_of_flat(view, rows, shown, n);
 	view->n_rank = n;
 	view->n_shown = shown < top ? shown : top;
 	if (!rows) {

@@ -166,3 +166,28 @@ def test_the_picture_fits_its_data(t):
     ceilings = [(y1, y2) for kind, y1, y2, _ in lines if kind == "ceiling"]
     flat = [y1 for y1, y2 in ceilings if y1 == y2]
     assert flat and all(y > main for y in flat), (main, ceilings)
+
+
+def flat(n, samples, size):
+    """Statements: n functions with so many samples of 1 ms each, of code that nothing else has, from `size` on."""
+    rows = f"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {n})"
+    return [f"{rows} INSERT INTO functions SELECT (SELECT count(*) FROM functions) + i, 0, (1 << {size}) + i * 16, "
+            f"(1 << {size}) + i * 16 + 16, 'flat_{size}_' || i, '', 0 FROM n",
+            f"{rows} INSERT INTO frames SELECT (SELECT count(*) FROM frames) + i, NULL, 0, (1 << {size}) + i * 16 FROM n",
+            f"{rows}, s(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM s WHERE k + 1 < {samples}) INSERT INTO samples SELECT "
+            f"(SELECT count(*) FROM samples) + i * {samples} + k, 0, 0, 1000000, (SELECT count(*) FROM frames) - 1 - i "
+            f"FROM n, s"]
+
+
+def rows_of(t, profile):
+    told = t.rfprof("report", "--width=1000", profile)
+    assert told.status == 0, told
+    return re.findall(r"^ *\d+ .*\b(flat_\w+)", told.stdout.decode(), re.M), re.findall(r"(\d+) more", told.stdout.decode())
+
+
+def test_a_flat_profile_is_not_one_sum(t):
+    """40 functions of 2 % with 10 samples each: 8 rows with the one that has 10 %; beside one that has most, only that."""
+    for samples, expected in (45, 8), (500, 1):
+        profile = copy_of(t, "DELETE FROM samples", *flat(40, 10, 41), *flat(1, samples, 42))
+        rows, more = rows_of(t, profile)
+        assert len(rows) == expected and rows[0] == "flat_42_0" and more == [str(41 - expected)], (rows, more)

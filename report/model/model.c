@@ -55,7 +55,7 @@ static struct rf_error *finish_row(struct model_rows *rows, size_t row, const st
 		return NULL;
 	struct rf_error *error = model_name_row(rows, row);
 	derive(model, function);
-	function->waits = model_waits(function);
+	function->waits = model_waits(rows->profile, function);
 	if (function->traffic)
 		model_trace_rates(rows->profile, &rows->choice, function);
 	model_place(rows->profile, &rows->choice, function, model->counted);

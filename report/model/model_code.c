@@ -8,12 +8,14 @@
 #include "base/array.h"
 #include "base/search.h"
 #include "insn/recurrence.h"
+#include "profile/kernel_names.h"
 #include "report/model/model_processes.h"
 #include "report/model/model_tally.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #define MAX_WAY 4096  /* instructions of a turn; longer ones are not followed */
 #define LEAST_CHAIN 2 /* cycles a turn: any loop counts its turns in one */
@@ -306,6 +308,9 @@ struct rf_error *model_read_code(const struct profile *profile, struct insn_cach
 
 /* ---- waiting ---- */
 
+/* Who looks at a flag between two calls that give up the processor executes fewer than that. */
+#define YIELD_INSNS 500
+
 /* Run-time libraries of parallel programs whose barriers, locks and receives poll (module names
  * begin so).  Those that pass messages poll by calls; the others just look. */
 static const struct {
@@ -326,10 +331,30 @@ static bool polls(const struct tally *tally, bool by_calls)
 	return tally->flop == 0 && (by_calls || tally->stores * 20 <= tally->instructions);
 }
 
-bool model_waits(const struct model_function *function)
+/* Whether it does hardly anything but to give up the processor again and again, or is the C
+ * library's function that does. */
+static bool yields(const struct profile *profile, const struct model_function *function)
 {
+	double n = 0;
+	if (strcmp(function->name, "sched_yield") == 0 ||
+	    strcmp(function->name, "__sched_yield") == 0)
+		return true;
+	for (size_t i = 0; i < profile->n_sum_calls; i++)
+		if (profile->sum_calls[i].number == SYS_sched_yield &&
+		    profile->sum_calls[i].function == function->function)
+			n += (double)profile->sum_calls[i].n;
+	return n > 0 && function->function != PROFILE_NONE && function->tally.flop == 0 &&
+	       (double)function->tally.instructions <= YIELD_INSNS * n;
+}
+
+bool model_waits(const struct profile *profile, const struct model_function *function)
+{
+	char gives_up[64];
 	if (function->time_ns == 0)
 		return false;
+	kernel_name(KERNEL_CALLS + SYS_sched_yield, gives_up, sizeof(gives_up));
+	if (strcmp(function->name, gives_up) == 0 || yields(profile, function))
+		return true;
 	for (size_t i = 0; i < sizeof(polling) / sizeof(*polling); i++)
 		if (strncmp(function->module, polling[i].name, strlen(polling[i].name)) == 0 &&
 		    polls(&function->tally, polling[i].by_calls))

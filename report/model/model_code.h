@@ -17,9 +17,9 @@ struct rf_error *model_read_code(const struct profile *profile, struct insn_cach
 				 struct model_function *function);
 
 /* Whether it takes its time to wait until other threads or processes are done, without giving up
- * the processor: in loops that pause, or in a library of those that are known to poll.  Its name,
- * module, counts and code are known. */
-bool model_waits(const struct model_function *function);
+ * the processor for long: in loops that pause or call sched_yield, or in a library of those that
+ * are known to poll.  Its name, module, counts and code are known. */
+bool model_waits(const struct profile *profile, const struct model_function *function);
 
 /* How often the branch at that place was mispredicted by simulated predictors, in all of its
  * executions (docs/branches.md); 0: never, or nobody knows. */

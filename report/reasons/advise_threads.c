@@ -9,6 +9,7 @@
 #include "report/reasons/sharing.h"
 
 #include <math.h>
+#include <sys/syscall.h>
 
 /* A thread that ran for less of the wall time takes no part in the work. */
 #define WORKER_SHARE 0.05
@@ -232,10 +233,30 @@ static void advise_serial(struct advice *advice, const struct profile_sum_region
 		offer_wait(advice, cost, &workers, wait);
 }
 
+/* The function that most of the calls are of by which threads give up the processor, or NULL. */
+static const char *who_yields(const struct profile *profile)
+{
+	const struct profile_sum_kernel *most = NULL;
+	for (size_t i = 0; i < profile->n_sum_kernel; i++) {
+		const struct profile_sum_kernel *row = &profile->sum_kernel[i];
+		if (row->call == KERNEL_CALLS + SYS_sched_yield &&
+		    (!most || row->time_ns > most->time_ns))
+			most = row;
+	}
+	return most ? account_function(profile, most->function, most->module) : NULL;
+}
+
+static bool is_of_kernel(const struct profile *profile, const struct model_function *function)
+{
+	return function->function < profile->n_functions &&
+	       profile_is_kernel(profile, profile->functions[function->function].module);
+}
+
 /* `libraries`: whether the loops of run-time libraries are told of, as well. */
 static void advise_spinning(struct advice *advice, bool libraries)
 {
 	const struct model *model = advice->view->model;
+	const struct profile *profile = advice->view->profile;
 	const struct model_function *most = NULL;
 	double sum = 0, longest_s = 0;
 	for (size_t i = 0; i < model->n_functions; i++) {
@@ -248,13 +269,16 @@ static void advise_spinning(struct advice *advice, bool libraries)
 		longest_s = fmax(s, longest_s);
 	}
 	const double spun_s = fmin(sum, advice->account.wall_s);
+	const char *name = most ? most->name : NULL;
+	if (most && is_of_kernel(profile, most))
+		name = who_yields(profile) ?: name;
 	if (most)
 		advice_offer(
 			advice, spun_s,
 			"for %s of the wall time a thread spins: %.60s looks again and "
 			"again whether others are done (a barrier, a lock). What to try: share the "
 			"work out more evenly, meet less often, or wait in the kernel",
-			ADVICE_SHARE(advice, spun_s), most->name);
+			ADVICE_SHARE(advice, spun_s), name);
 }
 
 static void advise_sharing(struct advice *advice)

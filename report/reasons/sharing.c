@@ -20,13 +20,17 @@ double sharing_move_ns(const struct profile *profile)
 	return ns;
 }
 
-/* Moves of a line by code with so many of its accesses: at most, but fewer where threads have the
- * line one after the other, each for long: then it moves between their times only. */
+/* Threads that mix less at a line have it one after the other. */
+#define HANDED_ON 0.25
+
+/* Moves of a line by code with so many of its accesses: at most, but where threads have the line
+ * one after the other, each for long, it moves between their times only: as was seen. */
 static double moves_of(const struct profile_shared_line *line, double accesses)
 {
-	return line->accesses ? line->mixed * (double)line->transfers_at_most * accesses /
-					(double)line->accesses
-			      : 0;
+	const double moves = line->mixed < HANDED_ON
+				     ? (double)line->transfers_seen
+				     : line->mixed * (double)line->transfers_at_most;
+	return line->accesses ? moves * accesses / (double)line->accesses : 0;
 }
 
 static bool is_of(const struct profile *profile, const struct model_function *f,

@@ -242,6 +242,19 @@ def test_waits(t):
     assert told(report["functions"][0]["why"])[0] == "chain", report["functions"][0]["why"]
 
 
+def test_who_gives_up_the_processor_again_and_again_waits(t):
+    """By form: neither the program nor its function has a name that says so."""
+    report = t.profile([t.program(os.path.join(SOURCE, "tests", "e2e", "programs", "gives_up.c"),
+                                  ("-O2",), ("-lpthread",))]).json
+    kernel, = functions(report, "[sched_yield]")
+    assert kernel["held_back_by"] == "other threads", kernel
+    for row in functions(report, "stay_near") + functions(report, "__sched_yield"):
+        assert row["time_s"] == 0 or row["held_back_by"] == "other threads", row
+    work, = [row for row in functions(report) if row["name"].startswith("add_terms")]
+    assert work["held_back_by"] == "dependency chain", work
+    assert re.search("a thread spins: stay_near ", report["run"]["advice"]), report["run"]["advice"]
+
+
 def test_what_was_counted_alone_is_not_told_as_uncounted(t):
     program = t.program(os.path.join(SOURCE, "tests", "bench", "nbody.c"), ("-O2",), ("-lm",))
     done = t.rfprof("--run=count", "--traffic=none", "--no-save", program)

@@ -6,6 +6,7 @@
 #include "cache/lines.h"
 
 #include <assert.h>
+#include <math.h>
 
 #define WAYS 8
 #define SETS (SHARING_LINES / WAYS)
@@ -261,7 +262,10 @@ static void take_visit(struct watched_line *line, struct toucher *toucher,
 		       const struct sharing_chunk *chunk)
 {
 	if (!line->visits || line->burst != chunk->burst || line->visitor != chunk->thread) {
-		line->changes += line->visits && line->visitor != chunk->thread;
+		const bool changes = line->visits && line->visitor != chunk->thread;
+		line->changes += changes;
+		line->singles += changes && line->changed;
+		line->changed = changes;
 		line->visits++;
 		line->burst = chunk->burst;
 		line->visitor = chunk->thread;
@@ -318,11 +322,15 @@ void sharing_each(const struct sharing *sharing,
 			each(context, &sharing->lines[i / WAYS][i % WAYS]);
 }
 
-/* Of visits of threads with these shares, in any order by chance, 1 less the sum of the squares of
- * the shares are another thread's than the one before. */
-double sharing_mixed(const struct watched_line *line)
+/* Sums over threads of the shares that they have in a line's visits, squared and to the third. */
+struct shares {
+	double squares, cubes;
+};
+
+static struct shares shares_of(const struct watched_line *line)
 {
-	double all = 0, squares = 0;
+	struct shares sums = {0, 0};
+	double all = 0;
 	for (uint32_t i = 0; i < line->n; i++) {
 		const struct toucher *toucher = &line->touchers[i];
 		uint64_t most = 0; /* a visit of the thread is one of some of its instructions */
@@ -334,16 +342,33 @@ double sharing_mixed(const struct watched_line *line)
 			is_first = k >= i;
 			most = other->visits > most ? other->visits : most;
 		}
-		all += is_first ? (double)most : 0;
-		squares += is_first ? (double)most * (double)most : 0;
+		const double visits = is_first ? (double)most : 0;
+		all += visits;
+		sums.squares += visits * visits;
+		sums.cubes += visits * visits * visits;
 	}
-	const double by_chance = all > 0 ? 1 - squares / (all * all) : 0;
-	if (line->visits < 2 || !(by_chance > 0))
+	sums.squares /= all * all;
+	sums.cubes /= all * all * all;
+	return sums;
+}
+
+/* Of visits of threads with shares p, in any order by chance, the sum of p (1 - p) are another
+ * thread's than the one before, and that of p (1 - p)^2 than the next one as well.  Where threads
+ * have the line for long there are few of the first, and hardly any of the second; where it moves
+ * with each access for a part of the time alone there is that part of both.  So the smaller one
+ * holds. */
+double sharing_mixed(const struct watched_line *line)
+{
+	const struct shares shares = shares_of(line);
+	const double change = 1 - shares.squares, single = change - shares.squares + shares.cubes;
+	if (line->visits < 2 || !(change > 0))
 		return 1;
 	/* one change there must be, or it would not be shared */
-	const double changes = (double)line->changes - 1,
-		     mixed = changes / ((double)(line->visits - 1) * by_chance);
-	return mixed > 1 ? 1 : mixed;
+	const double changes = ((double)line->changes - 1) / ((double)(line->visits - 1) * change);
+	const double singles =
+		line->visits > 2 ? (double)line->singles / ((double)(line->visits - 2) * single)
+				 : 1;
+	return fmin(fmin(changes, singles), 1);
 }
 
 struct seen_executions sharing_seen(const struct sharing *sharing, uint32_t who)

@@ -93,9 +93,11 @@ struct watched_line {
 	bool is_stored;    /* somebody has stored to it, */
 	bool is_shared;    /* and it is known whose data it is since both came true */
 	uint64_t turns;    /* it went from one thread to another, seen for certain */
-	/* Bursts, or parts of them between those of others, that touched it, and how many of them
-	 * were another thread's than the one before; the last one's burst and thread. */
-	uint32_t visits, changes, visitor;
+	/* Bursts, or parts of them between those of others, that touched it; how many of them were
+	 * another thread's than the one before, and how many of these were single, another one's
+	 * than the next as well; the last one's thread, burst, and whether it was a change. */
+	uint32_t visits, changes, singles, visitor;
+	bool changed;
 	uint64_t burst;
 	/* Of the last chunk of the chain of chunks, none of which overlaps another, that `turns` is
 	 * of. */
@@ -111,7 +113,7 @@ void sharing_each(const struct sharing *sharing,
 		  void (*each)(void *context, const struct watched_line *line), void *context);
 
 /* How far threads mix at a line: 1: as if each visit were one of any thread by chance, or not
- * known; near 0: each has it for long before another one does. */
+ * known; near 0: each has it for several visits before another one does. */
 double sharing_mixed(const struct watched_line *line);
 
 /* What bursts have seen of an account: executions of operands, of so many each time, in so many

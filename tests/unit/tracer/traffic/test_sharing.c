@@ -249,13 +249,26 @@ static uint32_t handed_on(uint64_t visit)
 	return visit / 100 % 2;
 }
 
+static uint32_t handed_on_soon(uint64_t visit)
+{
+	return visit / 4 % 2;
+}
+
+static uint32_t in_turns_for_a_while(uint64_t visit)
+{
+	return visit >= 400 && visit < 500 ? in_turns(visit) : handed_on(visit);
+}
+
 Test(sharing, lines_that_are_handed_on_are_told_from_those_that_are_used_together)
 {
 	cr_expect_eq(mixed_by(in_turns), 1);
 	const double chance = mixed_by(by_chance);
 	cr_expect(chance > 0.85 && chance <= 1, "%g", chance);
 	const double handed = mixed_by(handed_on);
-	cr_expect(handed > 0.01 && handed < 0.04, "%g", handed);
+	cr_expect(handed >= 0 && handed < 0.04, "%g", handed);
+	cr_expect_lt(mixed_by(handed_on_soon), 0.04, "each has it for four visits");
+	const double in_part = mixed_by(in_turns_for_a_while);
+	cr_expect(in_part > 0.1 && in_part < 0.4, "%g", in_part);
 }
 
 Test(sharing, overlapping_chunks_tell_no_turn)

@@ -73,6 +73,15 @@ static const char *put_calls(char *cell, size_t size, const struct profile_sum_c
 	return cell;
 }
 
+/* The bytes that each of these moves; 0: none, or not known. */
+static double bytes_of(const struct profile_sum_call *calls)
+{
+	const bool moves = calls && account_moves_bytes(calls->number);
+	return moves && calls->n > calls->failed
+		       ? (double)calls->bytes / (double)(calls->n - calls->failed)
+		       : 0;
+}
+
 /* ---- waiting ---- */
 
 /* What is waited for, in words, and what one would try. */
@@ -219,7 +228,9 @@ static void advise_calls(struct advice *advice, const struct profile_sum_kernel 
 		kernel_s(profile, row->function, row->module, KERNEL_OTHER) * advice->wall_per_ran;
 	const double own = (double)row->time_ns * 1e-9 * advice->wall_per_ran;
 	char calls[96];
-	put_calls(calls, sizeof(calls), calls_of(profile, row->function, row->module, row->call));
+	const struct profile_sum_call *made =
+		calls_of(profile, row->function, row->module, row->call);
+	put_calls(calls, sizeof(calls), made);
 	/* the larger ones come with the cost of all: of these the first is told */
 	if (of_all - own > own)
 		return;
@@ -229,7 +240,7 @@ static void advise_calls(struct advice *advice, const struct profile_sum_kernel 
 		     "to try: %s",
 		     ADVICE_SHARE(advice, of_all),
 		     account_function(profile, row->function, row->module), call_name(row->call),
-		     calls, kernel_call_remedy(row->call - KERNEL_CALLS));
+		     calls, kernel_call_remedy(row->call - KERNEL_CALLS, bytes_of(made)));
 }
 
 /* Where the kernel was not sampled, what is not of page faults has no function; but who makes
@@ -262,7 +273,7 @@ static void advise_unsampled(struct advice *advice)
 		     ADVICE_COUNT((double)all),
 		     account_function(profile, most->function, most->module),
 		     call_name(KERNEL_CALLS + most->number), calls,
-		     kernel_call_remedy(most->number));
+		     kernel_call_remedy(most->number, bytes_of(most)));
 }
 
 /* What the kernel does for rfprof within the program. */

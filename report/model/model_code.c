@@ -202,6 +202,14 @@ static void count_branch(struct reader *reader, uint32_t index)
 		add_positive(&code->rare_ways, taken < node->n - taken ? taken : node->n - taken);
 }
 
+static void count_division(struct reader *reader, uint32_t index)
+{
+	const struct dataflow *flow = &reader->flows[index];
+	if (flow->kind == STEP_DIVIDE && !flow->work.flop_lanes)
+		add_positive(&reader->function->code.integer_divisions,
+			     reader->graph->nodes[index].n);
+}
+
 /* ---- loops ---- */
 
 static struct rf_error *read_loop(struct reader *reader, uint32_t index)
@@ -292,6 +300,7 @@ struct rf_error *model_read_code(const struct profile *profile, struct insn_cach
 			insn_cache_dataflow(insns, block->bytes + node->at, block->size - node->at);
 		reader.flows[i] = flow ? *flow : nothing;
 		count_branch(&reader, i);
+		count_division(&reader, i);
 	}
 	for (size_t i = 0; !error && i < function->n_loops; i++)
 		if (function->loops[i].parent != PROFILE_NONE)

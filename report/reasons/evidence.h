@@ -12,6 +12,7 @@ enum model_need {
 	NEED_ISSUE,                            /* its instructions, at the issue limit */
 	NEED_TAKEN,                            /* branches that are taken: one a cycle */
 	NEED_CHAIN,                            /* chains from turn to turn of its loops */
+	NEED_DIVIDER,                          /* divisions of integers */
 	N_MODEL_NEEDS
 };
 
@@ -25,6 +26,7 @@ enum model_cause {
 	CAUSE_CONFLICTS, /* lines that push each other out though there is room */
 	CAUSE_CAPACITY,  /* what a larger cache would keep */
 	CAUSE_SLOW,      /* divisions and square roots */
+	CAUSE_DIVISIONS, /* of integers */
 	CAUSE_SCALAR,    /* one lane of a vector */
 	CAUSE_NARROW,    /* vectors that are not the widest */
 	CAUSE_UNFUSED,   /* additions of products that were just made */

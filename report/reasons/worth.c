@@ -22,6 +22,9 @@
 /* Cycles that a branch costs whose way was not foreseen: 11 to 20 (Agner Fog, microarchitecture).
  */
 #define MISPREDICTION 15
+/* Cycles between divisions of integers, of the processors that divide fastest (Agner Fog,
+ * instruction tables: Ice Lake, Zen 3); of 64-bit operands, and on earlier ones, it is more. */
+#define DIVISION 6
 #define LINE 64.0
 #define PAGE 4096      /* beyond which nothing is fetched ahead */
 #define SIDE_BY_SIDE 4 /* chains or turns that a rewrite easily does at once */
@@ -130,6 +133,8 @@ static void add_needs(const struct account *account)
 				       (account->evidence->issue_width * account->cycles_per_s));
 	needs[NEED_TAKEN] = or_nothing((double)f->code.taken / account->cycles_per_s);
 	needs[NEED_CHAIN] = or_nothing((double)f->code.chain_cycles / account->cycles_per_s);
+	needs[NEED_DIVIDER] =
+		or_nothing((double)f->code.integer_divisions * DIVISION / account->cycles_per_s);
 	for (int i = 0; i < N_MODEL_NEEDS; i++)
 		needs[i] = fmin(needs[i], f->elapsed_s);
 }
@@ -163,7 +168,8 @@ static bool owns_rest(const struct account *account, enum model_need need)
 
 static bool is_latency(const struct account *account)
 {
-	return owns_rest(account, NEED_CHAIN) || owns_rest(account, NEED_DATA);
+	return owns_rest(account, NEED_CHAIN) || owns_rest(account, NEED_DATA) ||
+	       owns_rest(account, NEED_DIVIDER);
 }
 
 /* What is saved when the needs become `needs`: what the greatest of them falls by and, as things do
@@ -379,8 +385,11 @@ static void save_instructions(const struct account *account)
 	save_of(account, CAUSE_CHAIN, NEED_CHAIN, needs[NEED_CHAIN] / SIDE_BY_SIDE);
 	if (owns_rest(account, NEED_CHAIN))
 		saved[CAUSE_CHAIN] += rest_of(account);
+	save_of(account, CAUSE_DIVISIONS, NEED_DIVIDER, 0);
 	if (owns_rest(account, NEED_DATA))
 		saved[CAUSE_IRREGULAR] += rest_of(account);
+	else if (owns_rest(account, NEED_DIVIDER))
+		saved[CAUSE_DIVISIONS] += rest_of(account);
 	if (isnan(account->evidence->mispredicted_s)) {
 		save_branches(account, CAUSE_BRANCHES, code->rare_ways);
 		save_branches(account, CAUSE_SHORT_LOOP, code->short_entries);

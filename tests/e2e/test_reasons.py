@@ -23,6 +23,7 @@ WORDS = {
     "unused": r"of the bytes that it brings in from memory only",
     "evadable": r"lines read only to be overwritten whole",
     "capacity": r"what it uses again needs",
+    "divisions": r"it divides integers",
     "slow": r"of its flop are divisions or square roots",
     "x87": r"of its flop are on the x87 stack",
     "scalar": r"of its flop are scalar",
@@ -59,6 +60,7 @@ KERNELS = {
     "chain_x87": ("chain", "x87"),
     "divide_double": ("slow scalar", "slow scalar"),
     "divide_float": ("slow scalar", "slow scalar"),
+    "divide_integers": ("divisions", ""),
     "root_double": ("slow scalar", "slow scalar"),
     "divide_rarely": ("scalar", "slow fusible issue"),
     "scalar_axpy": ("scalar", "issue taken fusible bandwidth"),
@@ -242,6 +244,7 @@ def test_waits(t):
     assert told(report["functions"][0]["why"])[0] == "chain", report["functions"][0]["why"]
 
 
+@pytest.mark.alone
 def test_who_gives_up_the_processor_again_and_again_waits(t):
     """By form: neither the program nor its function has a name that says so."""
     report = t.profile([t.program(os.path.join(SOURCE, "tests", "e2e", "programs", "gives_up.c"),

@@ -157,6 +157,15 @@ KERNEL void divide_double(double *a, const double *b, int repeat)
 			a[i] = 1.5 / b[i];
 }
 
+KERNEL uint64_t divide_integers(const uint64_t *a, uint64_t by, int repeat)
+{
+	uint64_t sum = 0;
+	for (int r = 0; r < repeat; r++)
+		for (int i = 0; i < N; i++)
+			sum += a[i] % by;
+	return sum;
+}
+
 KERNEL void divide_float(float *a, const float *b, int repeat)
 {
 	for (int r = 0; r < repeat; r++)
@@ -391,6 +400,7 @@ static void run_arithmetic(void)
 	const two by = {1 - 1e-8, 1 - 2e-8};
 	divide_double(z, x, 120000);
 	divide_float(yf, xf, 150000);
+	sink = (double)divide_integers(words, words[1] | 3, 20000);
 	root_double(z, x, 100000);
 	divide_rarely(z, y, 30000);
 	scalar_axpy(z, x, 1e-9, 400000);

@@ -101,6 +101,16 @@ Test(model_code, chains_and_products_are_found)
 	}
 }
 
+/* 0 xor edx,edx; 2 div rcx; 5 divsd xmm0,xmm1; 9 dec rsi; c jnz 0; e ret */
+Test(model_code, divisions_of_integers_are_counted)
+{
+	static const char code[] = "\x31\xd2\x48\xf7\xf1\xf2\x0f\x5e\xc1\x48\xff\xce\x75\xf2\xc3";
+	struct profile *p = function_of(15);
+	add_block(p, code, 0, 14, TURNS);
+	add_block(p, code, 14, 15, 1);
+	cr_expect_eq(code_of(p, NULL).integer_divisions, TURNS);
+}
+
 /* 0 test byte [rdi],1; 3 jz 9; 5 add rax,1; 9 inc rdi; c dec rcx; f jnz 0; 11 ret */
 Test(model_code, branches_that_go_either_way_are_counted)
 {

@@ -16,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A core has some hundred instructions under way: chains of fewer turns overlap with the next. */
+/* A core has some hundred instructions under way, none more than LONG_ENTRY (Golden Cove's reorder
+ * buffer): chains of fewer turns overlap with the next, but where they are as many instructions. */
 #define LONG_CHAIN 32
+#define LONG_ENTRY 512
 /* A loop with more irregular loads or code is not looked into. */
 #define MOST_LOADS 64
 #define MOST_NODES 4096
@@ -449,14 +451,25 @@ static void add_chains(struct finder *finder, const struct candidates *candidate
 	share_out(finder, candidates, longest_chain, is_long);
 }
 
+/* Whether a chain through the turns of an entry of the loop, whose members are known, ends before
+ * the next one begins. */
+static bool has_long_chains(const struct finder *finder, const struct model_loop *loop)
+{
+	double instructions = 0;
+	for (size_t i = 0; i < finder->n_members; i++)
+		instructions += (double)finder->graph->nodes[finder->members[i]].n;
+	return loop->entries > 0 && (loop->turns / LONG_CHAIN >= loop->entries ||
+				     instructions / LONG_ENTRY >= (double)loop->entries);
+}
+
 static void find_chains(struct finder *finder, struct model_irregular *irregular)
 {
 	for (uint32_t loop = (uint32_t)finder->function->n_loops; loop-- > 0;) {
 		const struct model_loop *own = &finder->function->loops[loop];
-		const bool is_long = own->entries > 0 && own->turns / LONG_CHAIN >= own->entries;
 		struct candidates candidates;
 		if (!take_members(finder, loop))
 			continue;
+		const bool is_long = has_long_chains(finder, own);
 		find_candidates(finder, &candidates);
 		find_reaches(finder, loop, &candidates);
 		add_chains(finder, &candidates, is_long, irregular);

@@ -102,6 +102,17 @@ static double waiting_for_lines(const struct account *account)
 				      .seconds);
 }
 
+/* Waiting for the lines on the chain of each loop that takes longest, one after the other. */
+static double waiting_in_chains(const struct account *account)
+{
+	double lines[MODEL_LEVELS] = {0};
+	for (int level = 1; level < MODEL_LEVELS; level++)
+		lines[level] = account->f->traffic->irregular[level].longest;
+	return or_nothing(model_wait_for(account->profile, lines, PATTERN_CHASE,
+					 account->f->concurrency, true)
+				  .seconds);
+}
+
 /* What moves at each level; where only its roof says which one it is, at that one, if it holds the
  * function. */
 static void add_levels(const struct account *account)
@@ -127,7 +138,8 @@ static void add_needs(const struct account *account)
 	const double irregular = account->evidence->irregular / 100;
 	add_levels(account);
 	if (f->traffic)
-		needs[NEED_DATA] = irregular * waiting_for_lines(account);
+		needs[NEED_DATA] =
+			fmax(irregular * waiting_for_lines(account), waiting_in_chains(account));
 	needs[NEED_ARITHMETIC] = arithmetic(account->profile, f);
 	needs[NEED_ISSUE] = or_nothing((double)f->tally.instructions /
 				       (account->evidence->issue_width * account->cycles_per_s));

@@ -236,6 +236,30 @@ Test(model_irregular, short_chains_are_told_apart)
 	}
 }
 
+/* mov rdi,[rdi], so many nops, dec rsi, jnz: 20 turns an entry.  Lines on the longest chain. */
+static double longest_with(int nops)
+{
+	char code[128] = "\x48\x8b\x3f";
+	const int size = 3 + nops + 3 + 2;
+	memset(code + 3, 0x90, (size_t)nops);
+	memcpy(code + 3 + nops, "\x48\xff\xce\x75", 4);
+	code[size - 1] = (char)-size;
+	const struct chain_case c = {"with nops", code, (uint32_t)size, {0}, 1, 1, 1};
+	struct profile *p = profile_of(&c, TURNS / 20, 1);
+	struct model model = build(p);
+	const double longest = find(&model, "f")->traffic->irregular[3].longest;
+	model_deinit(&model);
+	profile_destroy(p);
+	return longest;
+}
+
+/* What does not fit into a reorder buffer is not beside the next entry. */
+Test(model_irregular, short_chains_of_many_instructions_are_chains)
+{
+	cr_expect_eq(longest_with(10), 0, "260 instructions an entry");
+	cr_expect_eq(longest_with(40), TURNS, "860 instructions an entry");
+}
+
 /* A million lines: 0.1 s one after the other, 8 ms beside each other, 4.3 ms streamed. */
 Test(model_irregular, what_took_less_than_its_chain_was_none)
 {

@@ -153,6 +153,8 @@ static void set_traits(const struct full_insn *insn, struct dataflow *out)
 	const char *name = ZydisMnemonicGetString(mnemonic);
 	out->pauses = mnemonic == ZYDIS_MNEMONIC_PAUSE || mnemonic == ZYDIS_MNEMONIC_TPAUSE ||
 		      mnemonic == ZYDIS_MNEMONIC_UMWAIT;
+	out->locks = (insn->insn.attributes & ZYDIS_ATTRIB_HAS_LOCK) ||
+		     (mnemonic == ZYDIS_MNEMONIC_XCHG && out->stores);
 	out->calls = insn->insn.meta.category == ZYDIS_CATEGORY_CALL;
 	out->copies = insn->insn.meta.category == ZYDIS_CATEGORY_DATAXFER;
 	out->adds = out->work.flop_lanes && out->work.flop_kind == FLOP_ADD &&

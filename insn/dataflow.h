@@ -71,6 +71,7 @@ struct dataflow {
 	bool copies;       /* the result is what was read, unchanged */
 	bool adds;         /* plain additions and subtractions, which could be a part of FMA */
 	bool pauses;       /* pause, tpause, umwait: it waits for another processor */
+	bool locks;        /* changes memory atomically: a lock prefix, or xchg with memory */
 	bool calls;
 	/* The general register writes[0] is set to register `step_of`, which may be the same, and
 	 * `step` more. */

@@ -517,7 +517,8 @@ struct profile_sum_code {
 	uint64_t rare_ways; /* conditional branches within a turn that went the rarer of their ways
 			     */
 	uint64_t pause_ns;  /* of its time: in loops that pause */
-	uint64_t integer_divisions; /* executed */
+	/* executed; of memory: with a lock prefix, or xchg */
+	uint64_t integer_divisions, atomic_updates;
 	/* of innermost loops that turn few times when they are entered */
 	uint64_t short_turns, short_entries, short_ns;
 };

@@ -202,12 +202,15 @@ static void count_branch(struct reader *reader, uint32_t index)
 		add_positive(&code->rare_ways, taken < node->n - taken ? taken : node->n - taken);
 }
 
-static void count_division(struct reader *reader, uint32_t index)
+static void count_slow(struct reader *reader, uint32_t index)
 {
 	const struct dataflow *flow = &reader->flows[index];
+	struct profile_sum_code *code = &reader->function->code;
+	const int64_t n = reader->graph->nodes[index].n;
 	if (flow->kind == STEP_DIVIDE && !flow->work.flop_lanes)
-		add_positive(&reader->function->code.integer_divisions,
-			     reader->graph->nodes[index].n);
+		add_positive(&code->integer_divisions, n);
+	if (flow->locks)
+		add_positive(&code->atomic_updates, n);
 }
 
 /* ---- loops ---- */
@@ -300,7 +303,7 @@ struct rf_error *model_read_code(const struct profile *profile, struct insn_cach
 			insn_cache_dataflow(insns, block->bytes + node->at, block->size - node->at);
 		reader.flows[i] = flow ? *flow : nothing;
 		count_branch(&reader, i);
-		count_division(&reader, i);
+		count_slow(&reader, i);
 	}
 	for (size_t i = 0; !error && i < function->n_loops; i++)
 		if (function->loops[i].parent != PROFILE_NONE)

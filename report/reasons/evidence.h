@@ -13,6 +13,7 @@ enum model_need {
 	NEED_TAKEN,                            /* branches that are taken: one a cycle */
 	NEED_CHAIN,                            /* chains from turn to turn of its loops */
 	NEED_DIVIDER,                          /* divisions of integers */
+	NEED_ATOMIC,                           /* atomic updates of memory */
 	N_MODEL_NEEDS
 };
 
@@ -27,6 +28,7 @@ enum model_cause {
 	CAUSE_CAPACITY,  /* what a larger cache would keep */
 	CAUSE_SLOW,      /* divisions and square roots */
 	CAUSE_DIVISIONS, /* of integers */
+	CAUSE_ATOMIC,    /* atomic updates of memory */
 	CAUSE_SCALAR,    /* one lane of a vector */
 	CAUSE_NARROW,    /* vectors that are not the widest */
 	CAUSE_UNFUSED,   /* additions of products that were just made */

@@ -143,6 +143,15 @@ static struct rf_error *add_cause(struct reasons *reasons, size_t first,
 	return NULL;
 }
 
+/* Whether what it executes needs half of its time or more, wherever its data come from. */
+static bool needs_core(const struct model_evidence *e, double elapsed_s)
+{
+	double most = 0;
+	for (int need = NEED_ARITHMETIC; need < N_MODEL_NEEDS; need++)
+		most = fmax(most, e->needs[need]);
+	return most >= 0.5 * elapsed_s;
+}
+
 struct rf_error *report_reasons(const struct report_view *view, const struct model_function *f,
 				struct reasons *reasons)
 {
@@ -153,6 +162,7 @@ struct rf_error *report_reasons(const struct report_view *view, const struct mod
 			    (place->bound == BOUND_UNCOUNTED || place->bound == BOUND_UNKNOWN);
 	const bool x87 = e->precision[PRECISION_X87] > 50;
 	const bool looked_at = !view->shaped || view->options->by == BY_FUNCTION; /* its code */
+	const bool in_core = needs_core(e, f->elapsed_s);
 	const double least = REASONS_LEAST * f->elapsed_s;
 	struct rf_error *error = NULL;
 	size_t first = 0; /* of the causes */

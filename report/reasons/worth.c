@@ -25,6 +25,9 @@
 /* Cycles between divisions of integers, of the processors that divide fastest (Agner Fog,
  * instruction tables: Ice Lake, Zen 3); of 64-bit operands, and on earlier ones, it is more. */
 #define DIVISION 6
+/* Cycles between atomic updates of memory, again of the fastest: each waits for the stores before
+ * it.  18 to 20 on most (Agner Fog). */
+#define ATOMIC 7
 #define LINE 64.0
 #define PAGE 4096      /* beyond which nothing is fetched ahead */
 #define SIDE_BY_SIDE 4 /* chains or turns that a rewrite easily does at once */
@@ -147,6 +150,8 @@ static void add_needs(const struct account *account)
 	needs[NEED_CHAIN] = or_nothing((double)f->code.chain_cycles / account->cycles_per_s);
 	needs[NEED_DIVIDER] =
 		or_nothing((double)f->code.integer_divisions * DIVISION / account->cycles_per_s);
+	needs[NEED_ATOMIC] =
+		or_nothing((double)f->code.atomic_updates * ATOMIC / account->cycles_per_s);
 	for (int i = 0; i < N_MODEL_NEEDS; i++)
 		needs[i] = fmin(needs[i], f->elapsed_s);
 }
@@ -181,7 +186,7 @@ static bool owns_rest(const struct account *account, enum model_need need)
 static bool is_latency(const struct account *account)
 {
 	return owns_rest(account, NEED_CHAIN) || owns_rest(account, NEED_DATA) ||
-	       owns_rest(account, NEED_DIVIDER);
+	       owns_rest(account, NEED_DIVIDER) || owns_rest(account, NEED_ATOMIC);
 }
 
 /* What is saved when the needs become `needs`: what the greatest of them falls by and, as things do
@@ -398,10 +403,13 @@ static void save_instructions(const struct account *account)
 	if (owns_rest(account, NEED_CHAIN))
 		saved[CAUSE_CHAIN] += rest_of(account);
 	save_of(account, CAUSE_DIVISIONS, NEED_DIVIDER, 0);
+	save_of(account, CAUSE_ATOMIC, NEED_ATOMIC, 0);
 	if (owns_rest(account, NEED_DATA))
 		saved[CAUSE_IRREGULAR] += rest_of(account);
 	else if (owns_rest(account, NEED_DIVIDER))
 		saved[CAUSE_DIVISIONS] += rest_of(account);
+	else if (owns_rest(account, NEED_ATOMIC))
+		saved[CAUSE_ATOMIC] += rest_of(account);
 	if (isnan(account->evidence->mispredicted_s)) {
 		save_branches(account, CAUSE_BRANCHES, code->rare_ways);
 		save_branches(account, CAUSE_SHORT_LOOP, code->short_entries);

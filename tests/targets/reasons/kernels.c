@@ -166,6 +166,12 @@ KERNEL uint64_t divide_integers(const uint64_t *a, uint64_t by, int repeat)
 	return sum;
 }
 
+KERNEL void count_atomically(uint64_t *counts, int n)
+{
+	for (int i = 0; i < n; i++)
+		__atomic_fetch_add(&counts[i & 63], (uint64_t)i, __ATOMIC_RELAXED);
+}
+
 KERNEL void divide_float(float *a, const float *b, int repeat)
 {
 	for (int r = 0; r < repeat; r++)
@@ -400,6 +406,7 @@ static void run_arithmetic(void)
 	const two by = {1 - 1e-8, 1 - 2e-8};
 	divide_double(z, x, 120000);
 	divide_float(yf, xf, 150000);
+	count_atomically(words, 15000000);
 	sink = (double)divide_integers(words, words[1] | 3, 20000);
 	root_double(z, x, 100000);
 	divide_rarely(z, y, 30000);

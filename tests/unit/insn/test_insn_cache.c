@@ -79,6 +79,7 @@ static void compare_flows(const struct dataflow *got, const struct dataflow *wan
 	SAME(copies);
 	SAME(adds);
 	SAME(pauses);
+	SAME(locks);
 	SAME(calls);
 	SAME(pushed);
 	cr_assert_eq(memcmp(got->reads, want->reads, want->n_reads), 0);

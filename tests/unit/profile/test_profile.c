@@ -30,6 +30,7 @@
 	"ALTER TABLE kernel_times DROP COLUMN rest_halfwidth_s; " \
 	"ALTER TABLE thread_times DROP COLUMN preempted_ns; "     \
 	"ALTER TABLE page_walks DROP COLUMN kernel; "             \
+	"ALTER TABLE sum_code DROP COLUMN atomic_updates; "       \
 	"ALTER TABLE sum_code DROP COLUMN integer_divisions; "    \
 	"ALTER TABLE native_threads DROP COLUMN native_ns; "      \
 	"ALTER TABLE sum_times DROP COLUMN native_ns; "           \

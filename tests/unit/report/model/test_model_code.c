@@ -111,6 +111,18 @@ Test(model_code, divisions_of_integers_are_counted)
 	cr_expect_eq(code_of(p, NULL).integer_divisions, TURNS);
 }
 
+/* 0 lock inc qword [rdi]; 4 xchg [rdi],rax; 7 inc qword [rdi]; a xchg rax,rbx; c dec rsi; f jnz 0;
+ * 11 ret */
+Test(model_code, atomic_updates_are_counted)
+{
+	static const char code[] =
+		"\xf0\x48\xff\x07\x48\x87\x07\x48\xff\x07\x48\x93\x48\xff\xce\x75\xef\xc3";
+	struct profile *p = function_of(18);
+	add_block(p, code, 0, 17, TURNS);
+	add_block(p, code, 17, 18, 1);
+	cr_expect_eq(code_of(p, NULL).atomic_updates, 2 * TURNS);
+}
+
 /* 0 test byte [rdi],1; 3 jz 9; 5 add rax,1; 9 inc rdi; c dec rcx; f jnz 0; 11 ret */
 Test(model_code, branches_that_go_either_way_are_counted)
 {

@@ -558,3 +558,11 @@ struct rf_error *flow_graph_find_loops(struct flow_graph *graph,
 	free(search.tasks);
 	return error;
 }
+
+double flow_graph_executions(const struct flow_graph *graph, const uint32_t *nodes, size_t n)
+{
+	double sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum += (double)graph->nodes[nodes[i]].n;
+	return sum;
+}

@@ -60,6 +60,8 @@ struct rf_error *flow_graph_link_back(struct flow_graph *graph);
 uint32_t flow_graph_node_at(const struct flow_graph *graph, uint64_t offset);
 /* The same, whose bytes hold the offset, or NULL. */
 const struct flow_node *flow_node_around(const struct flow_graph *graph, uint64_t offset);
+/* The executions of all these nodes together. */
+double flow_graph_executions(const struct flow_graph *graph, const uint32_t *nodes, size_t n);
 /* The most frequent way through a turn of an innermost loop: its nodes from the header at that
  * offset on, in `way`, which has room for `most`.  0: there is none of so many that comes back. */
 size_t flow_graph_way(const struct flow_graph *graph, uint32_t loop, uint64_t header, uint32_t *way,

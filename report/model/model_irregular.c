@@ -451,17 +451,6 @@ static void add_chains(struct finder *finder, const struct candidates *candidate
 	share_out(finder, candidates, longest_chain, is_long);
 }
 
-/* Whether a chain through the turns of an entry of the loop, whose members are known, ends before
- * the next one begins. */
-static bool has_long_chains(const struct finder *finder, const struct model_loop *loop)
-{
-	double instructions = 0;
-	for (size_t i = 0; i < finder->n_members; i++)
-		instructions += (double)finder->graph->nodes[finder->members[i]].n;
-	return loop->entries > 0 && (loop->turns / LONG_CHAIN >= loop->entries ||
-				     instructions / LONG_ENTRY >= (double)loop->entries);
-}
-
 static void find_chains(struct finder *finder, struct model_irregular *irregular)
 {
 	for (uint32_t loop = (uint32_t)finder->function->n_loops; loop-- > 0;) {
@@ -469,7 +458,11 @@ static void find_chains(struct finder *finder, struct model_irregular *irregular
 		struct candidates candidates;
 		if (!take_members(finder, loop))
 			continue;
-		const bool is_long = has_long_chains(finder, own);
+		const double instructions =
+			flow_graph_executions(finder->graph, finder->members, finder->n_members);
+		const bool is_long =
+			own->entries > 0 && fmax((double)own->turns / LONG_CHAIN,
+						 instructions / LONG_ENTRY) >= (double)own->entries;
 		find_candidates(finder, &candidates);
 		find_reaches(finder, loop, &candidates);
 		add_chains(finder, &candidates, is_long, irregular);

@@ -347,16 +347,17 @@ static bool polls(const struct tally *tally, bool by_calls)
  * library's function that does. */
 static bool yields(const struct profile *profile, const struct model_function *function)
 {
+	const struct profile_sum_call *calls = profile->sum_calls; /* by function */
 	double n = 0;
 	if (strcmp(function->name, "sched_yield") == 0 ||
 	    strcmp(function->name, "__sched_yield") == 0)
 		return true;
-	for (size_t i = 0; i < profile->n_sum_calls; i++)
-		if (profile->sum_calls[i].number == SYS_sched_yield &&
-		    profile->sum_calls[i].function == function->function)
-			n += (double)profile->sum_calls[i].n;
-	return n > 0 && function->function != PROFILE_NONE && function->tally.flop == 0 &&
-	       (double)function->tally.instructions <= YIELD_INSNS * n;
+	if (function->function == PROFILE_NONE || function->tally.flop)
+		return false;
+	for (size_t i = rf_search(profile->n_sum_calls, k, calls[k].function < function->function);
+	     i < profile->n_sum_calls && calls[i].function == function->function; i++)
+		n += calls[i].number == SYS_sched_yield ? (double)calls[i].n : 0;
+	return n > 0 && (double)function->tally.instructions <= YIELD_INSNS * n;
 }
 
 bool model_waits(const struct profile *profile, const struct model_function *function)

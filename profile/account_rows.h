@@ -161,8 +161,8 @@ struct profile_system_call {
 	uint64_t n, failed, bytes;
 };
 
-/* System calls by the program's own function behind them, as far as samples tell it; in the order of
- * functions. */
+/* System calls by the program's own function behind them, as far as samples tell it; in the order
+ * of functions. */
 struct profile_sum_call {
 	uint32_t function, module; /* as in struct profile_sum */
 	uint32_t number;

@@ -428,14 +428,27 @@ bool interrupt_deliver(struct tracee *tracee, int number)
 	       deliver_and_resume(tracee, gate || tracee->catches_up ? MAX_HELD : 0);
 }
 
-/* Whether it has stopped because it was stepped, or by the kernel's word that a signal has been
- * delivered, which comes with another code (ptrace_notify in the kernel's signal.c). */
+/* Whether it stands behind a system call instruction. */
+static bool is_behind_call(pid_t tid)
+{
+	struct user_regs_struct regs;
+	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) < 0)
+		return false;
+	errno = 0;
+	const long word = ptrace(PTRACE_PEEKTEXT, tid, regs.rip - 2, 0);
+	return !errno && (word & 0xffff) == 0x050f;
+}
+
+/* Whether it has stopped because it was stepped, which comes with another code behind a system call
+ * (user_single_step_report in the kernel's ptrace.c), as the program's int1 would, or by the
+ * kernel's word that a signal has been delivered (ptrace_notify in its signal.c). */
 static bool is_stop_of_step(const struct tracee *tracee, int status)
 {
 	siginfo_t info;
 	return !(status >> 16) && WSTOPSIG(status) == SIGTRAP &&
 	       ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) == 0 &&
-	       (info.si_code == TRAP_TRACE || info.si_code == SIGTRAP);
+	       (info.si_code == TRAP_TRACE || info.si_code == SIGTRAP ||
+		(info.si_code == TRAP_BRKPT && is_behind_call(tracee->tid)));
 }
 
 /* Whether it stands amid its code: neither at its end nor at the beginning of another program. */

@@ -357,6 +357,7 @@ static struct shares shares_of(const struct watched_line *line)
  * have the line for long there are few of the first, and hardly any of the second; where it moves
  * with each access for a part of the time alone there is that part of both.  So the smaller one
  * holds. */
+#define LEAST_SINGLES 8 /* where fewer are expected, there may be none by chance */
 double sharing_mixed(const struct watched_line *line)
 {
 	const struct shares shares = shares_of(line);
@@ -365,9 +366,8 @@ double sharing_mixed(const struct watched_line *line)
 		return 1;
 	/* one change there must be, or it would not be shared */
 	const double changes = ((double)line->changes - 1) / ((double)(line->visits - 1) * change);
-	const double singles =
-		line->visits > 2 ? (double)line->singles / ((double)(line->visits - 2) * single)
-				 : 1;
+	const double by_chance = ((double)line->visits - 2) * single;
+	const double singles = by_chance < LEAST_SINGLES ? 1 : (double)line->singles / by_chance;
 	return fmin(fmin(changes, singles), 1);
 }
 

@@ -217,11 +217,11 @@ Test(sharing, sees_all_turns_of_chunks_that_do_not_overlap)
 }
 
 /* By visits of two threads in that order. */
-static double mixed_by(uint32_t (*thread_of)(uint64_t visit))
+static double mixed_of(uint32_t (*thread_of)(uint64_t visit), uint64_t n)
 {
 	struct sharing *sharing = sharing_create(nowhere, NULL);
 	begin(sharing);
-	for (uint64_t i = 1; i <= 1000; i++) {
+	for (uint64_t i = 1; i <= n; i++) {
 		const struct sharing_chunk chunk = {0, thread_of(i), i, 10 * i, 10 * i + 9};
 		for (int k = 0; k < 5; k++)
 			note(sharing, &chunk,
@@ -231,6 +231,11 @@ static double mixed_by(uint32_t (*thread_of)(uint64_t visit))
 	const double mixed = sharing_mixed(&all[0]);
 	sharing_destroy(sharing);
 	return mixed;
+}
+
+static double mixed_by(uint32_t (*thread_of)(uint64_t visit))
+{
+	return mixed_of(thread_of, 1000);
 }
 
 static uint32_t in_turns(uint64_t visit)
@@ -267,6 +272,9 @@ Test(sharing, lines_that_are_handed_on_are_told_from_those_that_are_used_togethe
 	const double handed = mixed_by(handed_on);
 	cr_expect(handed >= 0 && handed < 0.04, "%g", handed);
 	cr_expect_lt(mixed_by(handed_on_soon), 0.04, "each has it for four visits");
+	/* 3 of one, 4 of the other, 3 of the first: no visit is single, but of so few that is
+	 * chance */
+	cr_expect_float_eq(mixed_of(handed_on_soon, 10), 1 / (9 * (1 - 0.36 - 0.16)), 1e-9);
 	const double in_part = mixed_by(in_turns_for_a_while);
 	cr_expect(in_part > 0.1 && in_part < 0.4, "%g", in_part);
 }

@@ -2,6 +2,7 @@
 #include "report/account/account.h"
 
 #include "profile/kernel_names.h"
+#include "report/model/model_place.h"
 #include "report/model/model_samples.h"
 
 #include <math.h>
@@ -40,10 +41,7 @@ static struct weights program_weights(const struct profile *profile, const struc
 	struct weights weights = {0, 0};
 	for (size_t i = 0; i < model->n_functions; i++) {
 		const struct model_function *f = &model->functions[i];
-		const bool kernel =
-			f->function < profile->n_functions &&
-			profile_is_kernel(profile, profile->functions[f->function].module);
-		*(kernel ? &weights.kernel : &weights.user) +=
+		*(model_is_of_kernel(profile, f) ? &weights.kernel : &weights.user) +=
 			seconds(f->time_ns + cost * f->n_samples);
 	}
 	return weights;

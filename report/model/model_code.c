@@ -8,7 +8,6 @@
 #include "base/array.h"
 #include "base/search.h"
 #include "insn/recurrence.h"
-#include "profile/kernel_names.h"
 #include "report/model/model_processes.h"
 #include "report/model/model_tally.h"
 
@@ -344,14 +343,15 @@ static bool polls(const struct tally *tally, bool by_calls)
 }
 
 /* Whether it does hardly anything but to give up the processor again and again, or is the C
- * library's function that does. */
+ * library's function, or the kernel's row, of that. */
 static bool yields(const struct profile *profile, const struct model_function *function)
 {
 	const struct profile_sum_call *calls = profile->sum_calls; /* by function */
+	static const char *const names[] = {"[sched_yield]", "sched_yield", "__sched_yield"};
 	double n = 0;
-	if (strcmp(function->name, "sched_yield") == 0 ||
-	    strcmp(function->name, "__sched_yield") == 0)
-		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(function->name, names[i]) == 0)
+			return true;
 	if (function->function == PROFILE_NONE || function->tally.flop)
 		return false;
 	for (size_t i = rf_search(profile->n_sum_calls, k, calls[k].function < function->function);
@@ -362,11 +362,9 @@ static bool yields(const struct profile *profile, const struct model_function *f
 
 bool model_waits(const struct profile *profile, const struct model_function *function)
 {
-	char gives_up[64];
 	if (function->time_ns == 0)
 		return false;
-	kernel_name(KERNEL_CALLS + SYS_sched_yield, gives_up, sizeof(gives_up));
-	if (strcmp(function->name, gives_up) == 0 || yields(profile, function))
+	if (yields(profile, function))
 		return true;
 	for (size_t i = 0; i < sizeof(polling) / sizeof(*polling); i++)
 		if (strncmp(function->module, polling[i].name, strlen(polling[i].name)) == 0 &&

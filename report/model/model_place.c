@@ -464,6 +464,12 @@ static void place_control(const struct profile *profile, const struct model_choi
 		*place = instructions;
 }
 
+bool model_is_of_kernel(const struct profile *profile, const struct model_function *function)
+{
+	return function->function < profile->n_functions &&
+	       profile_is_kernel(profile, profile->functions[function->function].module);
+}
+
 void model_place(const struct profile *profile, const struct model_choice *choice,
 		 struct model_function *function, bool counted)
 {
@@ -472,8 +478,7 @@ void model_place(const struct profile *profile, const struct model_choice *choic
 	*place = (struct model_place){.distance = NAN, .headroom_s = NAN};
 	if (function->waits)
 		place->bound = BOUND_WAITING;
-	else if (function->function < profile->n_functions &&
-		 profile_is_kernel(profile, profile->functions[function->function].module))
+	else if (model_is_of_kernel(profile, function))
 		place->bound = BOUND_KERNEL;
 	else if (function->time_ns > 0 && tally->instructions == 0 && tally->flop == 0)
 		place->bound =

@@ -54,25 +54,6 @@ static const char *call_name(uint32_t call)
 	return name ? name : "system calls";
 }
 
-/* "1,200 calls, 16 bytes each", or nothing. */
-static const char *put_calls(char *cell, size_t size, const struct profile_sum_call *calls)
-{
-	cell[0] = '\0';
-	if (!calls)
-		return cell;
-	const uint64_t done = calls->n - calls->failed;
-	if (account_moves_bytes(calls->number) && done)
-		snprintf(cell, size, " (%s calls of %s bytes each)", ADVICE_COUNT((double)calls->n),
-			 ADVICE_COUNT((double)calls->bytes / (double)done));
-	else if (calls->failed * 2 > calls->n)
-		snprintf(cell, size, " (%s calls, of which %s fail)",
-			 ADVICE_COUNT((double)calls->n), ADVICE_COUNT((double)calls->failed));
-	else
-		snprintf(cell, size, " (%s call%s)", ADVICE_COUNT((double)calls->n),
-			 calls->n == 1 ? "" : "s");
-	return cell;
-}
-
 /* The bytes that each of these moves; 0: none, or not known. */
 static double bytes_of(const struct profile_sum_call *calls)
 {
@@ -80,6 +61,24 @@ static double bytes_of(const struct profile_sum_call *calls)
 	return moves && calls->n > calls->failed
 		       ? (double)calls->bytes / (double)(calls->n - calls->failed)
 		       : 0;
+}
+
+/* "1,200 calls, 16 bytes each", or nothing. */
+static const char *put_calls(char *cell, size_t size, const struct profile_sum_call *calls)
+{
+	cell[0] = '\0';
+	if (!calls)
+		return cell;
+	if (account_moves_bytes(calls->number) && calls->n > calls->failed)
+		snprintf(cell, size, " (%s calls of %s bytes each)", ADVICE_COUNT((double)calls->n),
+			 ADVICE_COUNT(bytes_of(calls)));
+	else if (calls->failed * 2 > calls->n)
+		snprintf(cell, size, " (%s calls, of which %s fail)",
+			 ADVICE_COUNT((double)calls->n), ADVICE_COUNT((double)calls->failed));
+	else
+		snprintf(cell, size, " (%s call%s)", ADVICE_COUNT((double)calls->n),
+			 calls->n == 1 ? "" : "s");
+	return cell;
 }
 
 /* ---- waiting ---- */

@@ -6,6 +6,7 @@
 #include "profile/system_modules.h"
 #include "report/account/account_words.h"
 #include "report/account/child_lives.h"
+#include "report/model/model_place.h"
 #include "report/reasons/sharing.h"
 
 #include <math.h>
@@ -246,12 +247,6 @@ static const char *who_yields(const struct profile *profile)
 	return most ? account_function(profile, most->function, most->module) : NULL;
 }
 
-static bool is_of_kernel(const struct profile *profile, const struct model_function *function)
-{
-	return function->function < profile->n_functions &&
-	       profile_is_kernel(profile, profile->functions[function->function].module);
-}
-
 /* `libraries`: whether the loops of run-time libraries are told of, as well. */
 static void advise_spinning(struct advice *advice, bool libraries)
 {
@@ -270,7 +265,7 @@ static void advise_spinning(struct advice *advice, bool libraries)
 	}
 	const double spun_s = fmin(sum, advice->account.wall_s);
 	const char *name = most ? most->name : NULL;
-	if (most && is_of_kernel(profile, most))
+	if (most && model_is_of_kernel(profile, most))
 		name = who_yields(profile) ?: name;
 	if (most)
 		advice_offer(

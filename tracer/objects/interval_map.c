@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/search.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define CHUNK_ITEMS 128
@@ -90,23 +91,26 @@ static void replace(struct interval_chunk *chunk, uint64_t start, uint64_t end,
 	chunk->n = chunk->n + behind_new - kept;
 }
 
-/* Adds an interval, in whose range there are others of the same chunk at most. */
+/* Makes room for an interval that begins at start. */
+static bool make_room(struct interval_map *map, uint64_t start)
+{
+	if (map->n_chunks == 0)
+		return add_chunk(map, 0, 0);
+	const size_t at = chunk_of(map, start);
+	return map->chunks[at].n < CHUNK_ITEMS || split(map, at, start);
+}
+
+/* Adds an interval whose range is in one chunk, in which there is room. */
 static bool insert(struct interval_map *map, struct interval new)
 {
 	struct interval behind = {0};
-	if (map->n_chunks == 0 && !add_chunk(map, 0, 0))
-		return false;
-	size_t at = chunk_of(map, new.start);
-	if (map->chunks[at].n == CHUNK_ITEMS) {
-		if (!split(map, at, new.start))
-			return false;
-		at = chunk_of(map, new.start);
-	}
+	const size_t at = chunk_of(map, new.start);
 	struct interval_chunk *chunk = &map->chunks[at];
+	assert(chunk->n < CHUNK_ITEMS);
 	replace(chunk, new.start, new.end, &new, &behind);
 	if (at + 1 < map->n_chunks && chunk[1].from < new.end)
 		chunk[1].from = new.end;
-	return behind.end <= new.end || insert(map, behind);
+	return behind.end <= new.end || (make_room(map, behind.start) && insert(map, behind));
 }
 
 bool interval_map_remove(struct interval_map *map, uint64_t start, uint64_t end)
@@ -127,16 +131,21 @@ bool interval_map_remove(struct interval_map *map, uint64_t start, uint64_t end)
 		memmove(&map->chunks[n], &map->chunks[at],
 			(map->n_chunks - at) * sizeof(*map->chunks));
 	map->n_chunks -= at - n;
-	return behind.end <= end || insert(map, behind);
+	return behind.end <= end || (make_room(map, behind.start) && insert(map, behind));
 }
 
 bool interval_map_set(struct interval_map *map, uint64_t start, uint64_t end, uint32_t value)
 {
+	if (start >= end)
+		return true;
+	if (!make_room(map,
+		       start)) /* before the chunks of the range are looked at, for it splits one */
+		return false;
 	const size_t next = chunk_of(map, start) + 1;
 	if (next < map->n_chunks && map->chunks[next].from < end &&
-	    !interval_map_remove(map, start, end))
+	    (!interval_map_remove(map, start, end) || !make_room(map, start)))
 		return false;
-	return start >= end || insert(map, (struct interval){start, end, value});
+	return insert(map, (struct interval){start, end, value});
 }
 
 struct interval *interval_map_next(struct interval_map *map, uint64_t address, uint64_t limit)

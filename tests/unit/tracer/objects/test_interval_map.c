@@ -127,6 +127,32 @@ Test(interval_map, agrees_with_an_array_of_bytes)
 	free(cells);
 }
 
+#define BLOCKS 400
+#define BLOCK 32 /* bytes, every other of them in a block */
+
+/* Chunks that are as full as chance has it, and a range over any number of their intervals. */
+Test(interval_map, takes_ranges_over_full_chunks)
+{
+	struct cell *cells = calloc(SIZE, sizeof(*cells));
+	for (int round = 0; round < 3000; round++) {
+		struct interval_map map = {0};
+		const uint64_t n = 1 + any(BLOCKS), step = any(2) ? 1 : 2 * any(BLOCKS) + 1;
+		memset(cells, 0, (BLOCKS + 1) * BLOCK * sizeof(*cells));
+		for (uint64_t i = 0; i < n; i++) {
+			const uint64_t at = i * step % n * BLOCK;
+			cr_assert(interval_map_set(&map, BASE + at, BASE + at + BLOCK / 2, 1));
+			reference_set(cells, at, at + BLOCK / 2, 1, (uint32_t)i + 1);
+		}
+		const uint64_t start = any(n * BLOCK), size = 1 + any(n * BLOCK - start);
+		cr_assert(interval_map_set(&map, BASE + start, BASE + start + size, 2));
+		reference_set(cells, start, start + size, 2, BLOCKS + 1);
+		for (uint64_t at = 0; at < n * BLOCK; at += 8)
+			assert_same_at(&map, cells, at);
+		interval_map_deinit(&map);
+	}
+	free(cells);
+}
+
 static void assert_at(struct interval_map *map, uint64_t at, uint64_t start, uint64_t end,
 		      uint32_t value)
 {

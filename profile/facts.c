@@ -27,12 +27,18 @@ const struct fact_kind fact_kinds[] = {
 };
 const size_t n_fact_kinds = sizeof(fact_kinds) / sizeof(*fact_kinds);
 
+/* Most keys differ in their first letter, and accounts of many loops ask for many facts. */
+static bool is_same(const char *key, const char *other)
+{
+	return key[0] == other[0] && strcmp(key, other) == 0;
+}
+
 const struct fact_kind *fact_kind(const char *key)
 {
 	static const struct fact_kind note = {NOTE "1", FACT_TEXT, "",
 					      "a sentence to show under the table"};
 	for (size_t i = 0; i < n_fact_kinds; i++)
-		if (strcmp(fact_kinds[i].key, key) == 0)
+		if (is_same(fact_kinds[i].key, key))
 			return &fact_kinds[i];
 	const char *number = strncmp(key, NOTE, strlen(NOTE)) == 0 ? key + strlen(NOTE) : "";
 	return number[0] && number[strspn(number, "0123456789")] == '\0' ? &note : NULL;
@@ -70,7 +76,7 @@ static bool may_be(const char *key, const char *value)
 static struct profile_fact *find_fact(const struct profile *profile, const char *key)
 {
 	for (size_t i = 0; i < profile->n_facts; i++)
-		if (strcmp(profile->facts[i].key, key) == 0)
+		if (is_same(profile->facts[i].key, key))
 			return &profile->facts[i];
 	return NULL;
 }

@@ -218,7 +218,7 @@ struct rf_error *ecm_add_from_loops(const struct ecm_context *context, struct ec
 	struct callers callers = {.n = 0};
 	struct rf_error *error = NULL;
 	*covered = 0;
-	if (!context->machine->core || f->n_loops || f->function == PROFILE_NONE ||
+	if (!context->machine->core || f->n_loops || f->function == PROFILE_NONE || !f->time_ns ||
 	    (double)f->time_ns < LEAST_TIME * (double)context->model->time_ns)
 		return NULL;
 	add_callers(&callers, context, f->function);

@@ -42,6 +42,17 @@ static void set_off(struct ecm_piece *piece, const struct model_bytes *bytes)
 	piece->off[3] = off_of(&bytes->mem[DIRECTION_BOTH]);
 }
 
+/* What was measured of the core, else what is known of all code. */
+static struct in_core core_of(const struct ecm_context *context, uint32_t loop)
+{
+	struct in_core core = {.t_ol = -1};
+	if (loop != PROFILE_NONE && context->cores[loop].t_ol >= 0)
+		return context->cores[loop];
+	if (!ecm_in_core(context->profile, context->f, loop, &core))
+		core.t_ol = -1;
+	return core;
+}
+
 struct ecm_piece ecm_piece_of(const struct ecm_context *context, uint32_t loop)
 {
 	const struct model_function *f = context->f;
@@ -74,6 +85,7 @@ struct ecm_piece ecm_piece_of(const struct ecm_context *context, uint32_t loop)
 	piece.far = context->far[in_loop ? loop : f->n_loops];
 	for (int level = 0; level < MODEL_LEVELS; level++)
 		piece.irregular[level].lines += piece.far.lines[level];
+	piece.core = core_of(context, loop);
 	return piece;
 }
 
@@ -160,7 +172,6 @@ static double at_once(const struct ecm_context *context, const struct ecm_piece 
 static void add_chained_lines(const struct ecm_context *context, const struct ecm_piece *piece,
 			      const struct lines *lines, struct ecm_account *account)
 {
-	account->chained_lines_s = account->beside_lines_s = 0;
 	if (piece->loop == PROFILE_NONE || !(context->cores[piece->loop].t_ol >= 0) ||
 	    !(context->cores[piece->loop].chained_load > 0))
 		return;
@@ -187,6 +198,9 @@ void ecm_add_latency(const struct ecm_context *context, const struct ecm_piece *
 		     struct ecm_account *account)
 {
 	const struct lines lines = lines_of(piece);
+	account->latency_s = account->chained_lines_s = account->beside_lines_s = 0;
+	if (!(lines.sum > 0))
+		return;
 	const struct profile *profile = context->profile;
 	const double threads = context->threads;
 	const double entries =
@@ -201,14 +215,13 @@ void ecm_add_latency(const struct ecm_context *context, const struct ecm_piece *
 		model_wait_for(profile, lines.all, PATTERN_CHASE, threads, false).seconds /
 			at_once(context, piece, lines.sum, program),
 	};
-	account->latency_s = 0;
 	for (size_t i = 0; i < sizeof(seconds) / sizeof(*seconds); i++)
 		account->latency_s = fmax(account->latency_s, seconds[i] * threads);
 	add_chained_lines(context, piece, &lines, account);
 	if (account->latency_s > 0)
 		account->latency_s =
 			fmax(account->latency_s, far_lines_crowd_s(profile, &piece->far));
-	if (lines.sum > 0 && !(account->latency_s > 0))
+	if (!(account->latency_s > 0))
 		account->lacks |= ECM_LACKS_LATENCY;
 }
 
@@ -216,32 +229,33 @@ void ecm_add_latency(const struct ecm_context *context, const struct ecm_piece *
 static void add_walks(const struct ecm_context *context, const struct ecm_piece *piece,
 		      struct ecm_account *account)
 {
+	const struct page_walks *walks =
+		&context->walks[piece->loop == PROFILE_NONE ? context->f->n_loops : piece->loop];
+	account->walks = *walks;
+	if (!(walks->walks > 0))
+		return;
 	const struct lines lines = lines_of(piece);
 	double longest = 0;
 	for (int level = 1; level < MODEL_LEVELS; level++)
 		longest += lines.longest[level];
 	const double share = lines.sum > 0 ? fmin(1, longest / lines.sum) : 0;
-	account->walks =
-		context->walks[piece->loop == PROFILE_NONE ? context->f->n_loops : piece->loop];
-	const double all = account->walks.walks;
-	account->chained_walks_s = page_walks_seconds(context->profile, share * all, true);
-	account->other_walks_s = page_walks_seconds(context->profile, (1 - share) * all, false);
+	account->chained_walks_s = page_walks_seconds(context->profile, share * walks->walks, true);
+	account->other_walks_s =
+		page_walks_seconds(context->profile, (1 - share) * walks->walks, false);
 }
 
 static void add_core(const struct ecm_context *context, const struct ecm_piece *piece,
 		     struct ecm_account *account)
 {
-	struct in_core core;
+	const struct in_core *core = &piece->core;
 	const double turn_s = piece->turns * 1e-9 / context->machine->clock_ghz;
-	if (piece->loop != PROFILE_NONE && context->cores[piece->loop].t_ol >= 0)
-		core = context->cores[piece->loop];
-	else if (!ecm_in_core(context->profile, context->f, piece->loop, &core))
+	if (core->t_ol < 0)
 		return;
-	account->parts_s[ECM_OL] = core.t_ol * turn_s;
-	account->parts_s[ECM_NOL] = core.t_nol * turn_s;
-	account->lcd_s = core.lcd * turn_s;
+	account->parts_s[ECM_OL] = core->t_ol * turn_s;
+	account->parts_s[ECM_NOL] = core->t_nol * turn_s;
+	account->lcd_s = core->lcd * turn_s;
 	for (int i = 0; i < IN_CORE_PARTS; i++)
-		account->in_core_s[i] = core.part[i] * turn_s;
+		account->in_core_s[i] = core->part[i] * turn_s;
 }
 
 /* A set of parts that add up, as parts of the account. */

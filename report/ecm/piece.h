@@ -3,6 +3,7 @@
 
 #include "report/ecm/far_lines.h"
 #include "report/ecm/loop_account.h"
+#include "report/in_core/in_core.h"
 
 /* What all pieces of a function need. */
 struct ecm_context {
@@ -29,6 +30,7 @@ struct ecm_piece {
 	struct model_irregular
 		irregular[MODEL_LEVELS]; /* `lines`: with those that come by far steps */
 	struct far_lines far;
+	struct in_core core; /* of its turns; t_ol < 0: it cannot be told */
 	/* Half-widths of the 95 % intervals of what crosses the border above each level, of that:
 	 * 0: all was simulated. */
 	double off[MODEL_LEVELS];

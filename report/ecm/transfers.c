@@ -72,7 +72,7 @@ void ecm_transfer_seconds(const struct ecm_machine *machine, const struct profil
 								     in[p], out[p]) -
 							 seconds[p]);
 	}
-	if (threads > 1)
+	if (threads > 1 && seconds[ECM_L2_L3] > 0)
 		seconds[ECM_L2_L3] *= slower_by(profile, ROOF_LEVEL_L3, threads);
 }
 

@@ -156,6 +156,9 @@ static void add_threads(const struct ecm_context *context, const struct ecm_piec
 		struct ecm_context with = *context;
 		struct ecm_account predicted = {.lacks = context->lacks};
 		with.threads = context->machine->threads[i];
+		account->at_threads_s[i] = account->predicted_s;
+		if (with.threads == context->threads)
+			continue;
 		ecm_predict_piece(&with, piece, &predicted);
 		account->at_threads_s[i] = predicted.predicted_s;
 	}
@@ -168,8 +171,11 @@ static void add_ends(const struct ecm_context *context, const struct ecm_piece *
 	const struct mispredictions *wrong = &account->mispredicted;
 	const double branches =
 		wrong->n > 0 ? fmin(1, sqrt(wrong->variance) / wrong->n) * wrong->seconds : 0;
+	bool is_sampled = false;
+	for (int level = 0; level < MODEL_LEVELS; level++)
+		is_sampled |= piece->off[level] > 0;
 	account->least_s = account->most_s = account->predicted_s;
-	for (double sign = -1; sign <= 1; sign += 2) {
+	for (double sign = -1; sign <= 1 && is_sampled; sign += 2) {
 		const struct ecm_piece end = ecm_piece_at_end(piece, sign);
 		struct ecm_account at_end = {.lacks = context->lacks};
 		ecm_predict_piece(context, &end, &at_end);

@@ -95,7 +95,7 @@ static void take_load(const struct recent_stores *recent, struct store_pairs *pa
 		note(recent, pairs, load, alias, STORE_ALIASES);
 }
 
-/* In the order of the instructions; accesses of one keep theirs, the load before the store. */
+/* In the order of the instructions; accesses of one keep theirs. */
 static void put_in_order(struct recent_stores *recent)
 {
 	struct ordered_access *all = recent->pending;
@@ -111,11 +111,12 @@ static void put_in_order(struct recent_stores *recent)
 void recent_stores_end(struct recent_stores *recent, struct store_pairs *pairs)
 {
 	put_in_order(recent);
-	for (uint32_t i = 0; i < recent->n_pending; i++)
+	for (uint32_t i = 0; i < recent->n_pending; i++) {
+		if (recent->pending[i].loads)
+			take_load(recent, pairs, &recent->pending[i]);
 		if (recent->pending[i].stores)
 			add_store(recent, &recent->pending[i]);
-		else
-			take_load(recent, pairs, &recent->pending[i]);
+	}
 	recent->n_pending = 0;
 }
 

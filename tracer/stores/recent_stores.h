@@ -22,7 +22,7 @@ struct ordered_access {
 	uint32_t block, who;
 	uint64_t offset, address;
 	uint32_t bytes;
-	bool stores;
+	bool loads, stores; /* both: first the one, then the other */
 };
 
 struct recent_stores {

@@ -122,7 +122,9 @@ static void take_store(struct record_reader *reader, const struct trace_operand 
 					      .offset = operand->offset,
 					      .address = address,
 					      .bytes = bytes,
-					      .stores = !(operand->access & OPERAND_LOAD)};
+					      .loads = operand->access & OPERAND_LOAD,
+					      .stores = operand->access &
+							(OPERAND_STORE | OPERAND_NON_TEMPORAL)};
 	recent_stores_take(&reader->stores, reader->simulation->store_pairs, &access);
 }
 

@@ -22,27 +22,30 @@ static void begin(void)
 	recent_stores_clear(recent);
 }
 
+enum how { LOADS = 1, STORES = 2, UPDATES = LOADS | STORES };
+
 /* An access of instruction `at`, which is its account too, in the block of that number. */
-static void access_in(uint32_t block, uint32_t at, bool stores, uint64_t address, uint32_t bytes)
+static void access_in(uint32_t block, uint32_t at, enum how how, uint64_t address, uint32_t bytes)
 {
-	const struct ordered_access access = {.operand = &operands[2 * at + stores],
+	const struct ordered_access access = {.operand = &operands[2 * at + (how == STORES)],
 					      .block = block,
 					      .who = at,
 					      .offset = at,
 					      .address = address,
 					      .bytes = bytes,
-					      .stores = stores};
+					      .loads = how & LOADS,
+					      .stores = how & STORES};
 	recent_stores_take(recent, pairs, &access);
 }
 
 static void load(uint32_t at, uint64_t address, uint32_t bytes)
 {
-	access_in(1, at, false, address, bytes);
+	access_in(1, at, LOADS, address, bytes);
 }
 
 static void store(uint32_t at, uint64_t address, uint32_t bytes)
 {
-	access_in(1, at, true, address, bytes);
+	access_in(1, at, STORES, address, bytes);
 }
 
 static void place(void *context, uint32_t who, uint32_t *module, uint64_t *offset)
@@ -155,15 +158,31 @@ Test(recent_stores, those_that_left_the_queue_are_gone)
 	begin();
 	store(1, DATA, 8);
 	for (uint32_t i = 0; i < RECENT_STORES - 1; i++)
-		access_in(2 + i, 2, true, DATA + 64 * (i + 1), 8);
-	access_in(200, 3, false, DATA, 8);
-	access_in(201, 2, true, DATA + 0x900, 8);
-	access_in(202, 3, false, DATA, 8);
+		access_in(2 + i, 2, STORES, DATA + 64 * (i + 1), 8);
+	access_in(200, 3, LOADS, DATA, 8);
+	access_in(201, 2, STORES, DATA + 0x900, 8);
+	access_in(202, 3, LOADS, DATA, 8);
 	struct profile *profile = end();
 	cr_assert_eq(profile->n_store_loads, 1);
 	cr_expect_eq(profile->store_loads[0].store_offset, 1);
 	cr_expect_eq(profile->store_loads[0].looked, 2);
 	cr_expect_eq(profile->store_loads[0].forwarded, 1);
+	profile_destroy(profile);
+}
+
+/* A counter in memory: each execution gets what the one before has stored. */
+Test(recent_stores, an_update_comes_behind_itself)
+{
+	begin();
+	for (int turn = 0; turn < 10; turn++)
+		access_in(1, 1, UPDATES, DATA, 8);
+	struct profile *profile = end();
+	cr_assert_eq(profile->n_store_loads, 1);
+	cr_expect_eq(profile->store_loads[0].offset, 1);
+	cr_expect_eq(profile->store_loads[0].store_offset, 1);
+	cr_expect_eq(profile->store_loads[0].looked, 10);
+	cr_expect_eq(profile->store_loads[0].forwarded, 9);
+	cr_expect_eq(profile->store_loads[0].since, 0);
 	profile_destroy(profile);
 }
 
@@ -174,7 +193,7 @@ Test(recent_stores, those_that_left_the_queue_are_gone)
 struct access {
 	uint64_t address;
 	uint32_t bytes, who;
-	bool stores;
+	enum how how;
 };
 
 /* Goes back over all accesses, up to the stores that a queue holds. */
@@ -184,7 +203,7 @@ static void expect_load(const struct access *all, size_t at, uint64_t want[STORE
 	const uint64_t first = all[at].address, behind = first + all[at].bytes;
 	for (size_t i = at; i-- > 0 && n_stores < RECENT_STORES;) {
 		const uint64_t from = all[i].address, to = from + all[i].bytes;
-		if (!all[i].stores)
+		if (!(all[i].how & STORES))
 			continue;
 		n_stores++;
 		if (first < to && from < behind) {
@@ -210,10 +229,10 @@ Test(recent_stores, random_accesses)
 			const uint64_t any = random_number(&state);
 			all[i] = (struct access){DATA + any % 40 * 3 + (any >> 20) % 3 * 4096,
 						 1u << (any >> 30) % 5, 1 + (any >> 40) % 8,
-						 any >> 50 & 1};
-			access_in((uint32_t)i + 1, all[i].who, all[i].stores, all[i].address,
+						 (enum how)(1 + (any >> 50) % 3)};
+			access_in((uint32_t)i + 1, all[i].who, all[i].how, all[i].address,
 				  all[i].bytes);
-			if (!all[i].stores)
+			if (all[i].how & LOADS)
 				expect_load(all, i, want);
 		}
 		struct profile *profile = end();

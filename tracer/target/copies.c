@@ -25,6 +25,12 @@
 /* So many times what a change took passes before the next in a run that is only counted. */
 #define CHANGE_SHARE 10
 #define LONGEST_CHANGE_NS 1000000000ull
+/* What a block takes to be made when it is about to run: mostly the way to the server and back. */
+#define BLOCK_NS 50000
+/* A process pays for a second copy when it has lived so many times as long as it would take to make
+ * what ran lately once more: the longer it has lived, the longer it will, and what it comes to
+ * later is made as well. */
+#define PAYS 4
 
 /* ---- what other processes have translated ---- */
 
@@ -79,6 +85,39 @@ static double *executions_so_far(struct target *target, enum copy copy)
 	}
 	free(of_thread);
 	return executions;
+}
+
+/* Blocks that have run since the look before. */
+static size_t n_running(const struct running *before, const double *executions, size_t n)
+{
+	size_t running = 0;
+	for (size_t i = 0; i < n; i++)
+		running += executions[i] > (i < before->n ? before->executions[i] : 0);
+	return running;
+}
+
+bool copies_pay(struct target *target, uint64_t now)
+{
+	struct running *before = &target->running;
+	if (target->windows || target->plain_failed || target->plain_pays)
+		return true;
+	pthread_mutex_lock(target->lock);
+	double *executions = executions_so_far(target, COPY_FIRST);
+	const size_t n = target->copies[COPY_FIRST].cache.n_blocks;
+	pthread_mutex_unlock(target->lock);
+	if (executions && !before->executions) {
+		*before = (struct running){executions, n};
+		target->plain_from_ns = now + COPIES_LOOK_NS;
+		return false;
+	}
+	const uint64_t lived = now - target->begun_ns;
+	target->plain_pays =
+		!executions || lived >= PAYS * BLOCK_NS * n_running(before, executions, n);
+	target->plain_from_ns = target->plain_pays ? now : now + lived;
+	free(before->executions);
+	free(executions);
+	*before = (struct running){0};
+	return target->plain_pays;
 }
 
 void copies_find_hot(struct target *target)

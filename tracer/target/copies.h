@@ -32,6 +32,12 @@ struct copies_pace {
 enum copy copies_wanted(const struct target *target, uint64_t now);
 /* ns until that may change. */
 uint64_t copies_patience(const struct target *target, uint64_t now);
+/* In a run that is only counted, whether the second copy is worth being made by now: all that runs
+ * is made once more, most of it when it is about to run, which a compiler that goes on to other
+ * code all the time never gets back.  Sets when to ask again.  From the server's thread. */
+bool copies_pay(struct target *target, uint64_t now);
+/* How long it is looked for that what runs. */
+#define COPIES_LOOK_NS 50000000ull
 /* The plain copy, whose memory and tables are there, learns what is hot, and has that translated.
  */
 void copies_find_hot(struct target *target);

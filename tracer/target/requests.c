@@ -291,7 +291,8 @@ static void ask_to_change(struct target *target)
 		return;
 	const uint64_t now = clock_now_ns();
 	const enum copy wanted = copies_wanted(target, now);
-	if (wanted == COPY_PLAIN && !target->has_plain && now < target->plain_from_ns)
+	if (wanted == COPY_PLAIN && !target->has_plain &&
+	    (now < target->plain_from_ns || !copies_pay(target, now)))
 		return;
 	for (int slot = 1; slot < target->n_slots; slot++) {
 		if (!target->slot_of[slot].tid || target->slot_of[slot].copy == wanted ||

@@ -72,6 +72,12 @@ struct target {
 	uint64_t program;             /* the file that it runs; 0: not known */
 	bool has_plain, plain_failed; /* the second copy can be used, or never will (copies.h) */
 	uint64_t plain_from_ns;       /* before that time it is not made */
+	bool plain_pays;              /* it is worth being made (copies_pay) */
+	uint64_t begun_ns;            /* when the target was there */
+	struct running {
+		double *executions; /* of the first copy's blocks, a while ago; or NULL */
+		size_t n;
+	} running;
 	uint64_t heat_from_ns, next_heat_ns; /* since when it is there; when it is next looked what
 					      * is hot in it */
 	uint64_t next_count_ns;              /* when executions may be counted again (copies.c) */

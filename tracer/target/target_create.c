@@ -179,6 +179,7 @@ void target_destroy(struct target *target)
 		free(target->copies[copy].new_entries);
 	}
 	kernel_threads_destroy(target->kernels);
+	free(target->running.executions);
 	free(target->interruptions);
 	u64_map_deinit(&target->interruption_of_place);
 	free(target->tids);
@@ -224,7 +225,7 @@ static uint64_t second_copy_from(const struct profile *profile, pid_t pid, bool 
 	const uint64_t counted = native ? 0 : profile_mean_life(profile, RUN_COUNTED, name);
 	const bool is_short = (native && native < SHORT_NATIVE_LIFE_NS) ||
 			      (counted && counted < LATE * WARM_LIFE_NS);
-	return now + WARM_LIFE_NS * (is_short ? LATE : 1);
+	return now + WARM_LIFE_NS * (is_short ? LATE : 1) - COPIES_LOOK_NS;
 }
 
 static struct target *new_target(pid_t tid, struct profile *profile, struct drain *drain,
@@ -237,6 +238,7 @@ static struct target *new_target(pid_t tid, struct profile *profile, struct drai
 	target->profile = profile;
 	target->n_slots = 1;
 	target->lock = lock;
+	target->begun_ns = clock_now_ns();
 	target->plain_from_ns = second_copy_from(profile, tid, drain);
 	for (int copy = 0; copy < N_COPIES; copy++)
 		target->copies[copy] = (struct translator){

@@ -138,8 +138,8 @@ bool interval_map_set(struct interval_map *map, uint64_t start, uint64_t end, ui
 {
 	if (start >= end)
 		return true;
-	if (!make_room(map,
-		       start)) /* before the chunks of the range are looked at, for it splits one */
+	/* Splits a chunk: the chunks of the range are looked at behind that. */
+	if (!make_room(map, start))
 		return false;
 	const size_t next = chunk_of(map, start) + 1;
 	if (next < map->n_chunks && map->chunks[next].from < end &&

@@ -36,7 +36,7 @@ uint64_t copies_patience(const struct target *target, uint64_t now);
  * is made once more, most of it when it is about to run, which a compiler that goes on to other
  * code all the time never gets back.  Sets when to ask again.  From the server's thread. */
 bool copies_pay(struct target *target, uint64_t now);
-/* How long it is looked for that what runs. */
+/* For so long it is looked what runs. */
 #define COPIES_LOOK_NS 50000000ull
 /* The plain copy, whose memory and tables are there, learns what is hot, and has that translated.
  */

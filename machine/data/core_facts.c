@@ -21,6 +21,21 @@ const char *core_probe_form(enum core_probe probe, bool avx)
 	return avx ? probes[probe].form : probes[probe].older;
 }
 
+const char *core_rate_name(enum core_rate rate)
+{
+	static const char *const names[CORE_RATES] = {
+		[CORE_RATE_SLOTS] = "slots",   [CORE_RATE_INTEGER] = "integer",
+		[CORE_RATE_VECTOR] = "vector", [CORE_RATE_LOADS] = "loads",
+		[CORE_RATE_STORES] = "stores", [CORE_RATE_BRANCHES] = "branches",
+	};
+	return names[rate];
+}
+
+double core_slower(const struct core_facts *facts, enum core_rate rate)
+{
+	return facts->left[rate] > 0 && facts->left[rate] < 1 ? 1 / facts->left[rate] : 1;
+}
+
 void core_facts_deinit(struct core_facts *facts)
 {
 	free(facts->forms);

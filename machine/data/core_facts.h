@@ -49,6 +49,17 @@ enum core_window {
 	CORE_WINDOWS
 };
 
+/* Instructions that do not wait for each other, of each kind as many as the core can. */
+enum core_rate {
+	CORE_RATE_SLOTS,   /* that do nothing: slots of issue */
+	CORE_RATE_INTEGER, /* additions of integers */
+	CORE_RATE_VECTOR,  /* additions of vectors of floating-point numbers */
+	CORE_RATE_LOADS,
+	CORE_RATE_STORES,
+	CORE_RATE_BRANCHES, /* every second of which is mispredicted */
+	CORE_RATES
+};
+
 struct core_facts {
 	unsigned looks; /* how often what is no form's was measured */
 	double taken;   /* of a taken branch */
@@ -86,6 +97,12 @@ struct core_facts {
 	/* Loads and stores that lie in two lines keep the units for loads and stores so many times
 	 * as long as others. */
 	double crossing[2];
+	/* Of an instruction of each kind, the least that was seen beside programs
+	 * (machine/kernels/core_rates.h): with the core to itself.  0: none was. */
+	double alone[CORE_RATES];
+	/* In facts of a profile: the share of each rate that the core had left for the program, 0
+	 * to 1; 0: not known. */
+	double left[CORE_RATES];
 	bool dividers_apart; /* integers are divided beside floating-point numbers */
 	/* A comparison and the branch behind it take one slot together; the same of what adds or
 	 * subtracts. */
@@ -104,6 +121,11 @@ static inline bool core_facts_known(const struct core_facts *facts)
 const struct form_fact *core_facts_find(const struct core_facts *facts, struct insn_form form);
 /* Adds a form or replaces it.  False: no memory. */
 bool core_facts_add(struct core_facts *facts, const struct form_fact *fact);
+/* A short name: "slots", ... */
+const char *core_rate_name(enum core_rate rate);
+/* By which instructions of a kind took longer while the program ran, since another hardware thread
+ * of the core was busy: 1 or more; 1 where that is not known. */
+double core_slower(const struct core_facts *facts, enum core_rate rate);
 /* Its form: with AVX, and without ("": none). */
 const char *core_probe_form(enum core_probe probe, bool avx);
 

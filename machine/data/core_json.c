@@ -52,7 +52,7 @@ json_t *core_facts_to_json(const struct core_facts *facts)
 		failed |= json_array_append_new(forms, form_to_json(&facts->forms[i]));
 	json_t *json = json_pack(
 		"{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:o, s:b, s:b, "
+		"s:o, s:o, s:b, s:b, "
 		"s:b, "
 		"s:o}",
 		"looks", (int)facts->looks, "probes", probes_to_json(), "taken",
@@ -66,8 +66,9 @@ json_t *core_facts_to_json(const struct core_facts *facts)
 		row_to_json(facts->alias, 2), "load_scaled", cycles_to_json(facts->load_scaled),
 		"windows", row_to_json(facts->windows, CORE_WINDOWS), "address",
 		cycles_to_json(facts->address), "crossing", row_to_json(facts->crossing, 2),
-		"dividers_apart", facts->dividers_apart, "compares_fuse", facts->compares_fuse,
-		"steps_fuse", facts->steps_fuse, "forms", forms);
+		"alone", row_to_json(facts->alone, CORE_RATES), "dividers_apart",
+		facts->dividers_apart, "compares_fuse", facts->compares_fuse, "steps_fuse",
+		facts->steps_fuse, "forms", forms);
 	if (failed) {
 		json_decref(json);
 		return NULL;
@@ -87,6 +88,14 @@ static void read_row(const json_t *json, double *cycles, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		cycles[i] = cycles_of(json_array_get(json, i));
+}
+
+/* Files of before have none. */
+static void read_alone(const json_t *json, double cycles[CORE_RATES])
+{
+	read_row(json, cycles, CORE_RATES);
+	for (int i = 0; i < CORE_RATES; i++)
+		cycles[i] = cycles[i] > 0 ? cycles[i] : 0;
 }
 
 static unsigned looks_of(const json_t *json)
@@ -140,6 +149,7 @@ struct rf_error *core_facts_from_json(const json_t *json, struct core_facts *out
 	read_row(json_object_get(json, "windows"), facts.windows, CORE_WINDOWS);
 	facts.address = cycles_of(json_object_get(json, "address"));
 	read_row(json_object_get(json, "crossing"), facts.crossing, 2);
+	read_alone(json_object_get(json, "alone"), facts.alone);
 	facts.dividers_apart = json_is_true(json_object_get(json, "dividers_apart"));
 	facts.compares_fuse = json_is_true(json_object_get(json, "compares_fuse"));
 	facts.steps_fuse = json_is_true(json_object_get(json, "steps_fuse"));

@@ -9,6 +9,7 @@
 #include "machine/topology/topology.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Goes up with each change to what is measured, or how. */
 #define CORE_VERSION 4
@@ -53,8 +54,7 @@ void core_store_read(struct core_facts *facts)
 	free(directory);
 }
 
-/* Where it cannot be kept it is measured again the next time. */
-static void save(const struct core_facts *facts)
+void core_store_save(const struct core_facts *facts)
 {
 	char *directory = NULL, *path = path_here(&directory);
 	json_t *key = path ? key_here() : NULL;
@@ -72,13 +72,16 @@ static void save(const struct core_facts *facts)
 
 struct rf_error *core_store_get(bool refresh, struct core_facts *facts)
 {
-	if (!refresh)
-		core_store_read(facts);
+	double alone[CORE_RATES]; /* which takes programs to see */
+	core_store_read(facts);
 	if (!refresh && core_facts_known(facts))
 		return NULL;
+	memcpy(alone, facts->alone, sizeof(alone));
+	core_facts_deinit(facts);
 	struct rf_error *error = core_measure(BUDGET_NS, facts);
+	memcpy(facts->alone, alone, sizeof(alone));
 	if (!error && core_facts_known(facts))
-		save(facts);
+		core_store_save(facts);
 	return error;
 }
 
@@ -96,6 +99,6 @@ struct rf_error *core_store_more(const struct insn_form *forms, size_t n, uint64
 	const uint64_t before = looks_at_all(facts);
 	struct rf_error *error = core_measure_more(forms, n, budget_ns, facts);
 	if (!error && looks_at_all(facts) > before)
-		save(facts);
+		core_store_save(facts);
 	return error;
 }

@@ -7,8 +7,11 @@
 /* What is kept; nothing where there is no file, or one that does not hold. */
 void core_store_read(struct core_facts *facts);
 
-/* The same, or what is measured now and kept, which takes some seconds; `refresh`: measured in any
- * case.  Fails only when memory is short. */
+/* Keeps them.  Where that cannot be they are measured again the next time. */
+void core_store_save(const struct core_facts *facts);
+
+/* What is kept, or what is measured now and kept, which takes some seconds; `refresh`: measured in
+ * any case.  Fails only when memory is short. */
 struct rf_error *core_store_get(bool refresh, struct core_facts *facts);
 
 /* Measures those of the `n` forms, the most wanted first, that *facts does not have, or whose

@@ -28,6 +28,7 @@ static const struct {
 	[ACCOUNT_LATENCY] = {"latency", "waiting for irregular or far lines", "latency"},
 	[ACCOUNT_WALKS] = {"page_walks", "walks through page tables", "page walks"},
 	[ACCOUNT_BRANCHES] = {"branches", "mispredicted branches", "branches"},
+	[ACCOUNT_SHARED] = {"shared_core", "shared with other hardware threads", "shared core"},
 	[ACCOUNT_REST] = {"rest", "not explained", "rest"},
 };
 

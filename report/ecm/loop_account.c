@@ -173,10 +173,15 @@ bool ecm_is_predicted(const struct ecm_account *account)
 enum ecm_account_part ecm_largest(const struct ecm_account *account)
 {
 	enum ecm_account_part most = ACCOUNT_REST;
-	for (int i = 0; ecm_is_predicted(account) && i < ACCOUNT_REST; i++)
-		if (account->account_s[i] > 0 &&
-		    (most == ACCOUNT_REST || account->account_s[i] > account->account_s[most]))
+	double most_s = 0;
+	for (int i = 0; ecm_is_predicted(account) && i < ACCOUNT_SHARED; i++) {
+		const double shared_s = i == ACCOUNT_CORE ? account->account_s[ACCOUNT_SHARED] : 0;
+		const double part_s = account->account_s[i] + shared_s;
+		if (part_s > most_s) {
 			most = (enum ecm_account_part)i;
+			most_s = part_s;
+		}
+	}
 	return account->account_s[ACCOUNT_REST] > account->predicted_s ? ACCOUNT_REST : most;
 }
 

@@ -23,6 +23,7 @@ enum ecm_account_part {
 	ACCOUNT_LATENCY, /* lines that nothing fetches ahead: what is not hidden behind the above */
 	ACCOUNT_WALKS,   /* walks through the page tables, where a TLB was simulated */
 	ACCOUNT_BRANCHES, /* mispredicted ones: behind each the code begins anew */
+	ACCOUNT_SHARED,   /* by which the core was slower since another hardware thread used it */
 	ACCOUNT_REST,     /* measured less predicted; below 0: it was faster than predicted */
 	ACCOUNT_PARTS
 };
@@ -64,6 +65,9 @@ struct ecm_account {
 	double flop;
 	/* By themselves, s: what goes on at once counts in full. */
 	double parts_s[ECM_PARTS];
+	/* Of a piece: how many times as long ECM_OL and ECM_NOL took beside another hardware thread
+	 * of the core; below 1: as long. */
+	double slower[ECM_FIRST_LINK];
 	double lcd_s, latency_s;
 	/* Where the chain of a loop goes through the loads of lines that are waited for one after
 	 * another: how long these take, and what it takes beside them. */
@@ -111,8 +115,8 @@ void ecm_function_deinit(struct ecm_function *account);
 
 /* Whether there is a prediction. */
 bool ecm_is_predicted(const struct ecm_account *account);
-/* The part but for the rest that takes most; ACCOUNT_REST where that is more than all of these, or
- * there is no prediction. */
+/* The part but for the rest that takes most, ACCOUNT_CORE together with ACCOUNT_SHARED;
+ * ACCOUNT_REST where that is more than all of these, or there is no prediction. */
 enum ecm_account_part ecm_largest(const struct ecm_account *account);
 /* What that change would save of the measured time, s: of the predicted time what the model has
  * less with it; of code that is faster than predicted in proportion.  0 where nothing is measured

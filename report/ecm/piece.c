@@ -3,6 +3,7 @@
 
 #include "report/ecm/transfers.h"
 #include "report/in_core/in_core_source.h"
+#include "report/in_core/measured_core.h"
 #include "report/in_core/under_way.h"
 #include "report/model/model_irregular.h"
 #include "report/model/model_loops.h"
@@ -42,6 +43,20 @@ static void set_off(struct ecm_piece *piece, const struct model_bytes *bytes)
 	piece->off[3] = off_of(&bytes->mem[DIRECTION_BOTH]);
 }
 
+/* Of code of which no more is known than how many instructions it has. */
+static void share_core(const struct ecm_machine *machine, struct in_core *core)
+{
+	core->shared_ol = core->t_ol;
+	core->shared_nol = core->t_nol;
+	if (!machine->core || core->t_ol < 0)
+		return;
+	const struct core_facts *facts = &machine->core->facts;
+	core->shared_ol = fmax(core->t_ol,
+			       core_slower(facts, CORE_RATE_SLOTS) *
+				       fmax(core->part[IN_CORE_ISSUE], core->part[IN_CORE_TAKEN]));
+	core->shared_nol = core->t_nol * core_slower(facts, CORE_RATE_LOADS);
+}
+
 /* What was measured of the core, else what is known of all code. */
 static struct in_core core_of(const struct ecm_context *context, uint32_t loop)
 {
@@ -50,6 +65,7 @@ static struct in_core core_of(const struct ecm_context *context, uint32_t loop)
 		return context->cores[loop];
 	if (!ecm_in_core(context->profile, context->f, loop, &core))
 		core.t_ol = -1;
+	share_core(context->machine, &core);
 	return core;
 }
 
@@ -253,6 +269,8 @@ static void add_core(const struct ecm_context *context, const struct ecm_piece *
 		return;
 	account->parts_s[ECM_OL] = core->t_ol * turn_s;
 	account->parts_s[ECM_NOL] = core->t_nol * turn_s;
+	account->slower[ECM_OL] = core->t_ol > 0 ? core->shared_ol / core->t_ol : 1;
+	account->slower[ECM_NOL] = core->t_nol > 0 ? core->shared_nol / core->t_nol : 1;
 	account->lcd_s = core->lcd * turn_s;
 	for (int i = 0; i < IN_CORE_PARTS; i++)
 		account->in_core_s[i] = core->part[i] * turn_s;
@@ -293,6 +311,17 @@ static struct waiting wait(const struct ecm_account *account)
 	return waiting;
 }
 
+/* By how much the model has more where another hardware thread uses the core, too. */
+static double shared_s(const struct ecm_account *account, const struct ecm_rule *rule,
+		       double predicted)
+{
+	double parts[ECM_PARTS];
+	for (int p = 0; p < ECM_PARTS; p++)
+		parts[p] = account->parts_s[p] *
+			   (p < ECM_FIRST_LINK ? fmax(1, account->slower[p]) : 1);
+	return fmax(0, ecm_compose(rule, parts).cycles - predicted);
+}
+
 /* Irregular lines need the same buffers as transfers, and come on top of these; what the core does
  * goes on beside both.  So the time is that of the model, or that of transfers and waiting where it
  * is longer. */
@@ -317,10 +346,19 @@ void ecm_compose_piece(const struct ecm_context *context, struct ecm_account *ac
 	account->account_s[ACCOUNT_CHAIN] += waits ? parts.chain : 0;
 	account->light_s = all.cycles;
 	account->predicted_s = waits ? transfers.cycles + waiting : all.cycles;
+	account->account_s[ACCOUNT_SHARED] = shared_s(account, rule, account->predicted_s);
+	account->predicted_s += account->account_s[ACCOUNT_SHARED];
 	const double together =
 		ecm_with_threads(account->predicted_s, account->memory_busy_s, threads);
 	account->account_s[ACCOUNT_MEMORY] += together - account->predicted_s;
 	account->predicted_s = together;
+}
+
+double ecm_mispredicted_s(const struct ecm_context *context, const struct ecm_account *account)
+{
+	const struct measured_core *core = context->machine->core;
+	return account->mispredicted.seconds *
+	       (core ? core_slower(&core->facts, CORE_RATE_BRANCHES) : 1);
 }
 
 static void add_branches(const struct ecm_context *context, const struct ecm_piece *piece,
@@ -333,8 +371,10 @@ static void add_branches(const struct ecm_context *context, const struct ecm_pie
 	if (piece->loop != PROFILE_NONE && context->cores[piece->loop].t_ol >= 0)
 		account->mispredicted.seconds += context->cores[piece->loop].branch_waits *
 						 piece->turns * 1e-9 / context->machine->clock_ghz;
+	const double all_s = ecm_mispredicted_s(context, account);
 	account->account_s[ACCOUNT_BRANCHES] = account->mispredicted.seconds;
-	account->predicted_s += account->account_s[ACCOUNT_BRANCHES];
+	account->account_s[ACCOUNT_SHARED] += all_s - account->mispredicted.seconds;
+	account->predicted_s += all_s;
 }
 
 /* By all accesses of the loop, with loops within, or of the function. */

@@ -51,6 +51,8 @@ void ecm_predict_piece(const struct ecm_context *context, const struct ecm_piece
 /* account->latency_s, of the lines of `piece`. */
 void ecm_add_latency(const struct ecm_context *context, const struct ecm_piece *piece,
 		     struct ecm_account *account);
+/* account->mispredicted.seconds beside another hardware thread of the core. */
+double ecm_mispredicted_s(const struct ecm_context *context, const struct ecm_account *account);
 /* What adds up and what is hidden: account_s, light_s and predicted_s from the times of the parts
  * by themselves.  Mispredicted branches come on top of it. */
 void ecm_compose_piece(const struct ecm_context *context, struct ecm_account *account);

@@ -133,7 +133,7 @@ static double after(const struct ecm_context *context, const struct ecm_piece *p
 		break;
 	}
 	ecm_compose_piece(context, &changed);
-	return fmin(changed.predicted_s + changed.mispredicted.seconds, now->predicted_s);
+	return fmin(changed.predicted_s + ecm_mispredicted_s(context, &changed), now->predicted_s);
 }
 
 static void add_changes(const struct ecm_context *context, const struct ecm_piece *piece,

@@ -1,7 +1,7 @@
 /* Why a function takes its time: predicted parts beside what was measured. */
 
 const ACCOUNT_FIELDS = ["turn", "predicted_s", "light_s", "measured_s", "stderr_s", "lack", "changes", "walls", "saturated"];
-const ACCOUNT_PARTS = ["in the core", "chain from turn to turn", "between L1 and L2", "between L2 and L3", "to and from memory", "waiting for irregular or far lines", "walks through page tables", "mispredicted branches", "not explained"];
+const ACCOUNT_PARTS = ["in the core", "chain from turn to turn", "between L1 and L2", "between L2 and L3", "to and from memory", "waiting for irregular or far lines", "walks through page tables", "mispredicted branches", "shared with other hardware threads", "not explained"];
 const LATENCY = ACCOUNT_PARTS.indexOf("waiting for irregular or far lines");
 const LEAST_LOOP = 0.05; /* of the function's time */
 const LEAST_PART = 0.003; /* of a bar, to be seen in it */

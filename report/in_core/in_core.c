@@ -36,6 +36,16 @@ const char *in_core_part_name(enum in_core_part part)
 	return names[part];
 }
 
+/* What core_facts.left is, by the profile. */
+static void left_of(const struct profile *profile, double left[CORE_RATES])
+{
+	for (int i = 0; i < CORE_RATES; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "left_%s", core_rate_name((enum core_rate)i));
+		left[i] = profile_number_fact(profile, name, 0);
+	}
+}
+
 struct rf_error *in_core_facts(const struct profile *profile, struct core_facts *facts)
 {
 	const char *text = profile_get_fact(profile, "core_facts");
@@ -47,6 +57,7 @@ struct rf_error *in_core_facts(const struct profile *profile, struct core_facts 
 		rf_error_destroy(error);
 		error = NULL;
 	}
+	left_of(profile, facts->left);
 	return error;
 }
 
@@ -252,6 +263,51 @@ static double busiest_units(const struct reader *reader)
 	return most;
 }
 
+/* By which units of a probe take longer beside another hardware thread.  What those of shifts, of
+ * multiplications and of branches had left was not measured. */
+static double slower_units(const struct core_facts *facts, int probe)
+{
+	if (probe == PROBE_INTEGER)
+		return core_slower(facts, CORE_RATE_INTEGER);
+	return probe >= PROBE_FP_ADD ? core_slower(facts, CORE_RATE_VECTOR) : 1;
+}
+
+/* The same of a form: as the units that it keeps longest. */
+static double slower_form(const struct core_facts *facts, const struct form_fact *fact)
+{
+	int longest = PROBE_SLOT;
+	for (int probe = PROBE_SLOT + 1; probe < CORE_PROBES; probe++)
+		if (fact->use[probe] > 0 &&
+		    (longest == PROBE_SLOT || fact->use[probe] > fact->use[longest]))
+			longest = probe;
+	return slower_units(facts, longest);
+}
+
+static double busiest_shared_units(const struct reader *reader)
+{
+	const struct core_facts *facts = reader->facts;
+	double most = 0;
+	for (int probe = PROBE_SLOT + 1; probe < CORE_PROBES; probe++)
+		most = fmax(most, reader->sums.units[probe] * slower_units(facts, probe));
+	for (size_t i = 0; i < facts->n_forms; i++)
+		if (reader->sums.forms[i] > 0)
+			most = fmax(most,
+				    reader->sums.forms[i] * slower_form(facts, &facts->forms[i]));
+	return most;
+}
+
+/* What part[] and the rest are beside another hardware thread. */
+static void share_core(const struct reader *reader, struct in_core *out)
+{
+	const struct core_facts *facts = reader->facts;
+	const struct sums *sums = &reader->sums;
+	out->shared_ol = fmax(fmax(out->t_ol, busiest_shared_units(reader)),
+			      core_slower(facts, CORE_RATE_SLOTS) * fmax(sums->slots, sums->taken));
+	out->shared_nol =
+		fmax(out->t_nol, fmax(core_slower(facts, CORE_RATE_LOADS) * sums->loads,
+				      core_slower(facts, CORE_RATE_STORES) * sums->stores));
+}
+
 /* ---- all of it ---- */
 
 static void conclude(const struct reader *reader, struct in_core *out)
@@ -267,6 +323,7 @@ static void conclude(const struct reader *reader, struct in_core *out)
 	for (int i = 0; i < IN_CORE_PARTS; i++)
 		out->t_ol = fmax(out->t_ol, out->part[i]);
 	out->t_nol = fmax(fmax(sums->loads, sums->stores), facts->address * sums->accesses);
+	share_core(reader, out);
 	out->under_way = under_way(reader);
 	out->unknown = sums->instructions > 0 ? sums->unknown / sums->instructions : 1;
 }

@@ -41,6 +41,8 @@ struct in_core {
 	double t_ol;
 	/* Loads, stores and their addresses, over the units for these. */
 	double t_nol;
+	/* Both at the rates that the core had left while the program ran (core_facts.left). */
+	double shared_ol, shared_nol;
 	/* part[IN_CORE_CHAIN] before that correction. */
 	double lcd;
 	/* Cycles of each load that the chain goes through by its address, while its data are in L1;

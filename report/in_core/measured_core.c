@@ -128,6 +128,8 @@ static void take_larger(struct in_core *core, const struct in_core *bound)
 		core->part[i] = fmax(core->part[i], bound->part[i]);
 	core->t_ol = fmax(core->t_ol, bound->t_ol);
 	core->t_nol = fmax(core->t_nol, bound->t_nol);
+	core->shared_ol = fmax(core->shared_ol, core->t_ol);
+	core->shared_nol = fmax(core->shared_nol, core->t_nol);
 	core->lcd = fmax(core->lcd, bound->lcd);
 }
 

@@ -1,6 +1,7 @@
 /* The sentences under a comparison. */
 #include "report/reasons/diff_notes.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool differs(const struct diff *diff, const char *key)
@@ -8,6 +9,16 @@ static bool differs(const struct diff *diff, const char *key)
 	const char *a = profile_get_fact(diff->a.profile, key),
 		   *b = profile_get_fact(diff->b.profile, key);
 	return a && b && strcmp(a, b) != 0;
+}
+
+/* Of the shares of their cores that both had. */
+#define ABOUT_SAME 0.1
+
+static bool shares_differ(const struct diff *diff)
+{
+	const double a = profile_number_fact(diff->a.profile, "left_slots", NAN),
+		     b = profile_number_fact(diff->b.profile, "left_slots", NAN);
+	return fabs(a - b) > ABOUT_SAME; /* not where either is not known */
 }
 
 static bool has_fact(const struct diff *diff, const char *key)
@@ -38,6 +49,9 @@ struct diff_notes diff_notes(const struct diff *diff)
 		 "adds to it (--repeat measures that)"},
 		{differs(diff, "cpu_model") || differs(diff, "hostname"),
 		 "A and B are of different machines: distances are to each one's own roofs"},
+		{shares_differ(diff),
+		 "A and B had other shares of their cores (\"SHARED CORES\" in their reports): "
+		 "times differ for that alone"},
 		{has_fact(diff, "counts_incomplete"),
 		 "the counts of A or B are incomplete: work and bytes may differ for that alone"},
 		{has_fact(diff, "once"), "the times of A or B include the counting (--once)"},

@@ -4,7 +4,7 @@
 #include "report/diff/diff.h"
 
 struct diff_notes {
-	const char *texts[8];
+	const char *texts[9];
 	size_t n;
 };
 

@@ -82,6 +82,31 @@ static void note_split(const struct account *account, FILE *notes)
 		     REPORT_NUMBER(account->split_s));
 }
 
+/* Of the rates of its cores, what a program has when it is about alone. */
+#define ABOUT_ALL 0.9
+
+static void note_shared_cores(const struct profile *profile, FILE *notes)
+{
+	const double slots = profile_number_fact(profile, "left_slots", NAN),
+		     loads = profile_number_fact(profile, "left_loads", NAN),
+		     stores = profile_number_fact(profile, "left_stores", NAN);
+	if (isnan(slots))
+		return;
+	if (slots < ABOUT_ALL)
+		putc(NOTE_FIRST, notes);
+	note(notes,
+	     "%s %.0f %% of the cores' slots for instructions were the timed program's, %.0f %% of "
+	     "their "
+	     "loads, %.0f %% of stores (%.0f looks)%s",
+	     slots < ABOUT_ALL ? "SHARED CORES: only" : "cores:", 100 * slots, 100 * loads,
+	     100 * stores, profile_number_fact(profile, "core_looks", 0),
+	     slots < ABOUT_ALL
+		     ? "; other hardware threads, of a virtual machine's neighbours too, had the "
+		       "rest: what the core decides took that much longer (\"shared core\" in "
+		       "--ecm)"
+		     : "");
+}
+
 static void note_time_and_work(const struct report_view *view, FILE *notes)
 {
 	const char *time = profile_get_fact(view->profile, "time_source");
@@ -118,6 +143,7 @@ static void note_time_and_work(const struct report_view *view, FILE *notes)
 	note_split(view->account, notes);
 	note_runs(view->model, notes);
 	note_serial(view, notes);
+	note_shared_cores(view->profile, notes);
 }
 
 /* Which part of the run all of it is about, and how the counted run came to the same part. */

@@ -10,7 +10,7 @@ from browser import Browser
 from harness import SOURCE, text
 
 PROFILE = os.path.join(SOURCE, "tests", "e2e", "golden", "solver.rfp")
-PARTS = {"core", "chain", "l1_l2", "l2_l3", "memory", "latency", "page_walks", "branches", "rest"}
+PARTS = {"core", "chain", "l1_l2", "l2_l3", "memory", "latency", "page_walks", "branches", "shared_core", "rest"}
 
 
 def report(t, *options):

@@ -10,6 +10,8 @@
 #include "machine/store/core_store.h"
 #include "tracer/launch/launch.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,6 +142,37 @@ static struct rf_error *keep(struct profile *profile, const struct core_facts *f
 	return failed ? rf_error_no_memory() : NULL;
 }
 
+/* With fewer looks nothing is said. */
+#define FEWEST_LOOKS 5
+
+/* What the core does alone is the best that was ever seen, which looks differ from by so much. */
+#define ABOUT_SAME 1.005
+
+/* The clock, beside the program or, where nobody looked, now; and what the core did beside the
+ * program, of what it does alone.  True: the latter is news. */
+static bool note_looks(struct profile *profile, const struct core_looks *looks,
+		       struct core_facts *facts)
+{
+	bool is_better = false;
+	const bool any = looks->n >= FEWEST_LOOKS;
+	profile_set_fact(profile, "clock_held_ghz", "%.4f",
+			 any ? looks->clock_ghz : clock_held_ghz());
+	if (!any)
+		return false;
+	profile_set_fact(profile, "core_looks", "%" PRIu64, looks->n);
+	for (int i = 0; i < CORE_RATES; i++) {
+		double *alone = &facts->alone[i];
+		char name[32];
+		if (!(*alone > 0) || looks->least[i] * ABOUT_SAME < *alone) {
+			*alone = looks->least[i];
+			is_better = true;
+		}
+		snprintf(name, sizeof(name), "left_%s", core_rate_name((enum core_rate)i));
+		profile_set_fact(profile, name, "%.4f", fmin(1, looks->rates[i] * *alone));
+	}
+	return is_better;
+}
+
 /* Loops of a program that ended sooner have so few samples that nothing can be said of their time.
  */
 #define SHORTEST_S 0.1
@@ -161,10 +194,11 @@ struct rf_error *run_core_take(struct run *run)
 	core_store_read(&facts);
 	const bool ended = !launch_was_interrupted(run->timed_status);
 	/* of this run, and no roof: as it is now, --keep-roofs or not */
-	if (ended)
-		profile_set_fact(run->profile, "clock_held_ghz", "%.4f", clock_held_ghz());
+	const bool is_better = ended && note_looks(run->profile, &run->core_looks, &facts);
 	if (uses.n && ended && !run->options->keep_roofs)
 		error = core_store_more(forms, n_measured, MORE_NS, &facts);
+	if (!error && is_better && core_facts_known(&facts))
+		core_store_save(&facts);
 	if (!error && uses.n)
 		error = keep(run->profile, &facts, forms, n);
 	core_facts_deinit(&facts);

@@ -319,6 +319,19 @@ static void note_times(struct run *run, const struct launch *launch, const struc
 	profile_set_fact(timed->profile, "wall_s", "%.6f", timed->row.wall_s);
 }
 
+/* Waits for the program's end, and looks meanwhile at the cores that it runs on. */
+static void follow_to_end(struct run *run, pid_t pid, struct sampler *sampler,
+			  struct timed_run *timed, struct rusage *usage)
+{
+	struct core_looks looks;
+	struct core_watch *watch = core_watch_start(sampler);
+	wait_for_end(pid, &timed->row.exit_status, usage, sampler);
+	sampler->end_ns = clock_now_ns();
+	core_watch_stop(watch, &looks);
+	if (!run->core_looks.n)
+		run->core_looks = looks;
+}
+
 /* Releases the program, waits for its end, and adds samples, threads, modules and what `counters`
  * (or NULL) counted to its profile. */
 static struct rf_error *follow_timed(struct run *run, struct launch *launch,
@@ -340,9 +353,8 @@ static struct rf_error *follow_timed(struct run *run, struct launch *launch,
 	run_calls_flush(&calls, run, launch->pid, sampler);
 	struct rf_error *refusal = release(run, launch, sampler, &calls);
 	cache_flush_wait(calls.flush);
-	wait_for_end(launch->pid, &timed->row.exit_status, &usage, sampler);
+	follow_to_end(run, launch->pid, sampler, timed, &usage);
 	timed->has_ended = !refusal;
-	sampler->end_ns = clock_now_ns();
 	run->calls = sampler->usage.calls;
 	pmu_run_stop(counters);
 	struct rf_error *calls_error = run_calls_finish(&calls, timed->profile);

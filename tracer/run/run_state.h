@@ -5,6 +5,7 @@
 #include "profile/profile.h"
 #include "tracer/launch/stdio_plan.h"
 #include "tracer/pmu/pmu_plan.h"
+#include "tracer/run/core_watch.h"
 #include "tracer/run/run_log.h"
 #include "tracer/run/run_options.h"
 #include "tracer/timed/sampler.h"
@@ -31,11 +32,12 @@ struct run {
 	bool fetches;                          /* debug files are fetched after the runs */
 	bool counted;                          /* there was a counted run, to its end */
 	int timed_status, counted_status;      /* wait statuses of the program */
-	bool started;     /* a process for the program: its streams are in use */
-	bool has_ended;   /* the program, with timed_status */
-	uint64_t calls;   /* that read and write, of the timed program (span/progress.h) */
-	bool goes_on;     /* --pid: the process, behind the time that was asked for */
-	bool is_snapshot; /* this process is the copy that saves one (run_snapshot.h) */
+	bool started;   /* a process for the program: its streams are in use */
+	bool has_ended; /* the program, with timed_status */
+	uint64_t calls; /* that read and write, of the timed program (span/progress.h) */
+	struct core_looks core_looks; /* beside the first timed run */
+	bool goes_on;                 /* --pid: the process, behind the time that was asked for */
+	bool is_snapshot;             /* this process is the copy that saves one (run_snapshot.h) */
 	/* completes its profile and saves it; set with the run */
 	struct rf_error *(*save_snapshot)(struct run *run);
 	pthread_t cleaner; /* gives back what the counted run had */

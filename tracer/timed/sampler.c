@@ -40,6 +40,12 @@ void sampler_stop_reader(struct sampler *sampler)
 	sampler->reading = false;
 }
 
+void sampler_ran_on(struct sampler *sampler, int cpu)
+{
+	if (cpu < SAMPLER_CPUS)
+		__atomic_fetch_or(&sampler->ran_on[cpu / 64], 1ull << cpu % 64, __ATOMIC_RELAXED);
+}
+
 void sampler_deinit(struct sampler *sampler)
 {
 	sampler_stop_reader(sampler);

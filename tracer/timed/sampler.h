@@ -54,6 +54,7 @@ typedef void sampler_drain_fn(void *context, struct sampler *sampler);
 /* The thread that reads samples calls it some times a second: all that was written before `now` is
  * in the log.  Backends with a `snapshot` only.  Set before start. */
 typedef void sampler_look_fn(void *context, uint64_t now);
+enum { SAMPLER_CPUS = 4096 }; /* those of higher numbers are not told in ran_on */
 /* What each backend's own struct begins with.  Callers set the first of it before start. */
 struct sampler {
 	sampler_map_fn *map;
@@ -81,6 +82,8 @@ struct sampler {
 	uint64_t release_ns, end_ns;
 	struct usage usage; /* of the program, at both times */
 	uint64_t n_faults;  /* page faults, with those that were not sampled; 0: not known */
+	/* A bit for each processor that had samples since core_watch looked. */
+	uint64_t ran_on[SAMPLER_CPUS / 64];
 	bool first_only; /* --no-children: the processes that the program starts are not sampled */
 	/* Of the backends. */
 	struct profile *profile;
@@ -97,6 +100,8 @@ bool sampler_init(struct sampler *sampler, struct profile *profile, struct kept_
 /* Starts the thread that reads until `stop` is readable; of all processes, or with first_only of
  * `pid` alone. */
 struct rf_error *sampler_start_reader(struct sampler *sampler, pid_t pid, void *(*run)(void *));
+/* There was a sample on that processor. */
+void sampler_ran_on(struct sampler *sampler, int cpu);
 void sampler_stop_reader(struct sampler *sampler);
 /* Stops the reader and frees the log. */
 void sampler_deinit(struct sampler *sampler);

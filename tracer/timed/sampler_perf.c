@@ -303,6 +303,7 @@ static void take_record(void *opaque, const void *bytes, size_t size)
 		return;
 	if (record.type == PERF_RECORD_SAMPLE) {
 		context->cpu->n_samples++;
+		sampler_ran_on(&context->sampler->base, context->cpu->number);
 		record.period =
 			perf_stops_weight(&context->cpu->stops, &record, context->sampler->tick_ns);
 		fault_event_add_time(faults, record.period);
@@ -488,8 +489,6 @@ static void *read_rings(void *opaque)
 	}
 	return NULL;
 }
-
-/* --- the table of functions --- */
 
 static struct sampler *perf_create(struct profile *profile, struct kept_store *kept)
 {

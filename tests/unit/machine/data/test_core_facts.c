@@ -59,6 +59,7 @@ Test(core_facts, are_the_same_after_they_were_json)
 				   .alias = {0.25, NAN},
 				   .windows = {200, NAN, 150, 134, 64},
 				   .crossing = {2, 3.5},
+				   .alone = {0.25, 0, 0.5},
 				   .dividers_apart = true,
 				   .steps_fuse = true},
 			  read = {0};
@@ -83,6 +84,8 @@ Test(core_facts, are_the_same_after_they_were_json)
 	cr_expect(read.windows[WINDOW_GENERAL] == 200 && isnan(read.windows[WINDOW_FLAGS]));
 	cr_expect_eq(read.windows[WINDOW_STORES], 64);
 	cr_expect(read.crossing[0] == 2 && read.crossing[1] == 3.5);
+	for (int i = 0; i < CORE_RATES; i++)
+		cr_expect_eq(read.alone[i], facts.alone[i]);
 	cr_expect(read.dividers_apart && read.steps_fuse && !read.compares_fuse);
 	for (size_t i = 0; i < 2; i++) {
 		cr_expect_eq(form_key(read.forms[i].form), form_key(facts.forms[i].form));
@@ -94,6 +97,15 @@ Test(core_facts, are_the_same_after_they_were_json)
 	core_facts_deinit(&read);
 	core_facts_deinit(&facts);
 	json_decref(json);
+}
+
+Test(core_facts, are_slower_by_what_is_left)
+{
+	const struct core_facts facts = {.left = {0.5, 0, 1, 1.2}};
+	cr_expect_eq(core_slower(&facts, CORE_RATE_SLOTS), 2);
+	cr_expect_eq(core_slower(&facts, CORE_RATE_INTEGER), 1, "not known");
+	cr_expect_eq(core_slower(&facts, CORE_RATE_VECTOR), 1);
+	cr_expect_eq(core_slower(&facts, CORE_RATE_LOADS), 1, "more than all");
 }
 
 Test(core_facts, of_another_version_are_refused)

@@ -2,6 +2,7 @@
 #include "report/ecm/ecm_words.h"
 #include "report/ecm/potentials.h"
 #include "report/ecm/transfers.h"
+#include "report/in_core/measured_core.h"
 #include "report/in_core/under_way.h"
 #include "tests/unit/report/report_checks.h"
 #include "tests/unit/report/report_sample.h"
@@ -124,6 +125,52 @@ Test(loop_account, parts_add_up)
 	ecm_function_deinit(&ecm);
 	model_deinit(&model);
 	profile_destroy(p);
+}
+
+/* The triad of above, 15 cycles a turn of which loads and stores are one by what is known of all
+ * cores, and the rest comes from links, on a core whose other hardware thread is busy. */
+Test(loop_account, has_what_another_hardware_thread_takes)
+{
+	static const struct {
+		const char *key, *left;
+		double shared; /* cycles a turn */
+	} rows[] = {
+		{"left_slots", "1", 0},
+		{"left_slots", "0.5", 0}, /* two cycles are hidden behind all else */
+		{"left_slots", "0.05", 20 - 15},
+		{"left_loads", "0.5", 1},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct profile *p = profile_of(true, true, 20);
+		struct measured_core core;
+		profile_set_fact(p, rows[i].key, "%s", rows[i].left);
+		struct model model = build_as(p, with_loops);
+		struct ecm_machine machine = ecm_machine_of(p);
+		struct ecm_function alone, shared;
+		const struct model_function *f = find(&model, "triad");
+		assert_ok(measured_core_init(p, &core));
+		assert_ok(ecm_function_init(&alone, &machine, p, &model, f));
+		machine.core = &core;
+		assert_ok(ecm_function_init(&shared, &machine, p, &model, f));
+		const struct ecm_account *loop = &shared.loops[0];
+		const double turn = TURNS * 1e-9, more = loop->account_s[ACCOUNT_SHARED];
+		cr_expect_eq(alone.loops[0].account_s[ACCOUNT_SHARED], 0);
+		cr_expect_float_eq(more, rows[i].shared * turn, 0.1 * turn, "%zu: %g cycles", i,
+				   more / turn);
+		near(loop->predicted_s, alone.loops[0].predicted_s + more, 1e-9, "all");
+		near(loop->light_s, alone.loops[0].light_s, 1e-9, "light speed");
+		double sum = 0;
+		for (int part = 0; part < ACCOUNT_PARTS; part++)
+			sum += loop->account_s[part];
+		near(sum, 0.020, 1e-9, "the account");
+		for (int change = 0; change < ECM_CHANGES; change++)
+			cr_expect(loop->changed_s[change] <= loop->predicted_s);
+		ecm_function_deinit(&alone);
+		ecm_function_deinit(&shared);
+		measured_core_deinit(&core);
+		model_deinit(&model);
+		profile_destroy(p);
+	}
 }
 
 /* A few sets were simulated, one of which has most of the lines. */

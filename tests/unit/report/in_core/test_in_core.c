@@ -194,6 +194,42 @@ Test(in_core, of_loops_that_are_known)
 	core_facts_deinit(&facts);
 }
 
+/* Beside another hardware thread each kind of work takes longer by its own share alone, and a chain
+ * as long as ever. */
+Test(in_core, takes_longer_by_what_is_left)
+{
+	static const char adds[] = "\x48\x83\xc0\x01\x48\x83\xc3\x01\x48\x83\xc2\x01\x48\x83"
+				   "\xc6\x01\x48\x83\xc7\x01\x48\xff\xc9\x75\xe7";
+	static const struct {
+		const char *what, *code;
+		uint32_t size;
+		enum core_rate rate;
+		double left, ol, nol; /* then */
+	} rows[] = {
+		{"nothing is known", known[8].code, 14, CORE_RATE_SLOTS, 0, 10 / 6.0, 0},
+		{"9 x nop; dec rcx; jnz", known[8].code, 14, CORE_RATE_SLOTS, 0.5, 20 / 6.0, 0},
+		{"the same", known[8].code, 14, CORE_RATE_LOADS, 0.5, 10 / 6.0, 0},
+		{"three loads", known[9].code, 16, CORE_RATE_LOADS, 0.5, 1, 2},
+		{"three loads", known[9].code, 16, CORE_RATE_SLOTS, 0.5, 2, 1},
+		{"a chain of additions", known[0].code, 13, CORE_RATE_SLOTS, 0.5, 4, 1 / 3.0},
+		{"a chain of additions", known[0].code, 13, CORE_RATE_VECTOR, 0.5, 4, 1 / 3.0},
+		{"the same", known[0].code, 13, CORE_RATE_VECTOR, 0.1, 5, 1 / 3.0},
+		{"a store to a load", known[6].code, 22, CORE_RATE_STORES, 0.25, 10, 4},
+		{"5 x add; dec rcx; jnz", adds, 25, CORE_RATE_INTEGER, 0.25, 4, 0},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct core_facts facts = made_up();
+		facts.left[rows[i].rate] = rows[i].left;
+		const struct in_core found = in_core_of(&facts, rows[i].code, rows[i].size, 1);
+		cr_expect_float_eq(found.shared_ol, rows[i].ol, 1e-9, "%zu, %s: %g", i,
+				   rows[i].what, found.shared_ol);
+		cr_expect_float_eq(found.shared_nol, rows[i].nol, 1e-9, "%zu, %s: %g", i,
+				   rows[i].what, found.shared_nol);
+		cr_expect(found.t_ol <= found.shared_ol && found.t_nol <= found.shared_nol);
+		core_facts_deinit(&facts);
+	}
+}
+
 /* vaddsd xmm0,xmm0,xmm1; vaddpd zmm4,zmm3,zmm2; dec rcx; jnz: on a core that takes half again as
  * long for a scalar addition where something computes with 512 bits; and the same without the
  * latter. */

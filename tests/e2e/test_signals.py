@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from harness import end_group, named, need_command, text
+from harness import end_group, functions, named, need_command, text
 
 WAIT = 30  # seconds for what must come; nothing depends on how soon it comes
 MODES = {"traced": [], "counted": ["--work=count", "--traffic=none"], "once": ["--once"],
@@ -190,3 +190,19 @@ def test_job_control(t):
         shown.wait_for("read word.*\n")
         shown.type("a word\n")
         shown.wait_for("got a word\n")
+
+
+PUT_OFF = {"windows": ("--work=count",), "counted": ("--work=count", "--traffic=none"), "whole": ("--work=count", "--slowdown=none"),
+           "once": ("--once",)}
+
+
+@pytest.mark.parametrize("us", [0, 300, 5000])
+@pytest.mark.parametrize("mode", PUT_OFF)
+def test_a_call_that_is_put_off_counts_once(t, mode, us):
+    """A thread that is to take a signal, or to go on in the other copy of its code, when it is about to make a system call
+    makes it behind that."""
+    n = 300000
+    report = t.profile([t.program("many_calls.c"), str(n), str(us)], *PUT_OFF[mode]).json
+    row, = functions(report, "many_calls")
+    assert row["instructions"] == 7 * n + 3, row["instructions"] - 7 * n - 3
+    assert row["load_bytes"] == 8, row

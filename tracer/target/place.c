@@ -132,6 +132,47 @@ void place_end_call(struct tracee *tracee)
 
 /* ---- places ---- */
 
+/* Whether the execution that is at `cache_pc` counts for its block. */
+static bool is_counted(const struct code_cache *cache, const struct piece *piece, uint64_t cache_pc)
+{
+	const struct code_block *block = &cache->blocks[piece->block];
+	if (block->counter == NO_COUNTER)
+		return piece->orig;
+	return cache_pc >= arena_address(&cache->arenas[block->arena], block->counted_at);
+}
+
+/* The tail of an interrupted block is counted again when it resumes there.  `head_counted`: the
+ * execution counts for the block already. */
+static void note_interruption(struct target *target, uint8_t *slot, struct translator *copy,
+			      const struct piece *piece, bool head_counted)
+{
+	struct code_cache *cache = &copy->cache;
+	const uint32_t thread = target_row(target, slot_number(target, slot));
+	const struct code_block *block = &cache->blocks[piece->block];
+	assert(piece->block < cache->n_blocks && piece->orig < block->size);
+	struct interruption cut = {
+		.block = piece->block,
+		.thread = thread,
+		.copy = (enum copy)(copy - target->copies),
+		.orig = piece->orig,
+		.head_counted = head_counted,
+	};
+	derive_leave(cache, block, cut.head_counted, slot_u64(slot, SLOT_COUNTERS));
+	if (cut.orig || cut.head_counted)
+		counts_note_interruption(target, &cut);
+}
+
+/* A system call that has not run yet will, in code that begins with it; its block, which ends with
+ * it, has been counted. */
+static void note_call_interruption(struct target *target, uint8_t *slot)
+{
+	struct translator *copy;
+	struct piece piece;
+	if (target_piece(target, *slot_u64(slot, G_SYSRET), &copy, &piece) &&
+	    piece.block != NO_BLOCK)
+		note_interruption(target, slot, copy, &piece, true);
+}
+
 static enum place place_in_gate(struct target *target, uint8_t *slot, struct user_regs_struct *regs)
 {
 	const uint64_t pc = regs->rip;
@@ -143,6 +184,8 @@ static enum place place_in_gate(struct target *target, uint8_t *slot, struct use
 			*slot_u32(slot, G_CALLING) = 0;
 		if (done)
 			counts_note_result(slot, regs->rax);
+		else
+			note_call_interruption(target, slot);
 		regs->rip = done ? behind : behind - 2;
 		regs->rcx = behind;
 		return PLACE_CLEAN;
@@ -150,35 +193,6 @@ static enum place place_in_gate(struct target *target, uint8_t *slot, struct use
 	if (pc >= target_gate(target, gate_wait_begin) && pc < target_gate(target, gate_wait_end))
 		return PLACE_WAIT;
 	return PLACE_STEP;
-}
-
-/* Whether the execution that is at `cache_pc` counts for its block. */
-static bool is_counted(const struct code_cache *cache, const struct piece *piece, uint64_t cache_pc)
-{
-	const struct code_block *block = &cache->blocks[piece->block];
-	if (block->counter == NO_COUNTER)
-		return piece->orig;
-	return cache_pc >= arena_address(&cache->arenas[block->arena], block->counted_at);
-}
-
-/* The tail of an interrupted block is counted again when it resumes there. */
-static void note_interruption(struct target *target, uint8_t *slot, struct translator *copy,
-			      const struct piece *piece, uint64_t cache_pc)
-{
-	struct code_cache *cache = &copy->cache;
-	const uint32_t thread = target_row(target, slot_number(target, slot));
-	const struct code_block *block = &cache->blocks[piece->block];
-	assert(piece->block < cache->n_blocks && piece->orig < block->size);
-	struct interruption cut = {
-		.block = piece->block,
-		.thread = thread,
-		.copy = (enum copy)(copy - target->copies),
-		.orig = piece->orig,
-		.head_counted = is_counted(cache, piece, cache_pc),
-	};
-	derive_leave(cache, block, cut.head_counted, slot_u64(slot, SLOT_COUNTERS));
-	if (cut.orig || cut.head_counted)
-		counts_note_interruption(target, &cut);
 }
 
 /* What will be counted again, or never comes: the rest of rcx of a rep instruction that stops
@@ -312,7 +326,7 @@ static enum place place_of(struct target *target, uint8_t *slot, struct user_reg
 	take_back_units(&copy->cache, slot, piece, regs->rcx);
 	if (piece->kind == PIECE_REP)
 		record_string(target, slot, copy, piece, regs);
-	note_interruption(target, slot, copy, piece, regs->rip);
+	note_interruption(target, slot, copy, piece, is_counted(&copy->cache, piece, regs->rip));
 	regs->rip = copy->cache.blocks[piece->block].pc + piece->orig;
 	return PLACE_CLEAN;
 }

@@ -200,7 +200,7 @@ Test(in_core, takes_longer_by_what_is_left)
 {
 	static const char adds[] = "\x48\x83\xc0\x01\x48\x83\xc3\x01\x48\x83\xc2\x01\x48\x83"
 				   "\xc6\x01\x48\x83\xc7\x01\x48\xff\xc9\x75\xe7";
-	static const struct {
+	const struct {
 		const char *what, *code;
 		uint32_t size;
 		enum core_rate rate;

@@ -95,15 +95,13 @@ static void note_shared_cores(const struct profile *profile, FILE *notes)
 	if (slots < ABOUT_ALL)
 		putc(NOTE_FIRST, notes);
 	note(notes,
-	     "%s %.0f %% of the cores' slots for instructions were the timed program's, %.0f %% of "
-	     "their "
+	     "%s the program had %.0f %% of its cores' slots for instructions, %.0f %% of their "
 	     "loads, %.0f %% of stores (%.0f looks)%s",
-	     slots < ABOUT_ALL ? "SHARED CORES: only" : "cores:", 100 * slots, 100 * loads,
-	     100 * stores, profile_number_fact(profile, "core_looks", 0),
+	     slots < ABOUT_ALL ? "SHARED CORES:" : "cores:", 100 * slots, 100 * loads, 100 * stores,
+	     profile_number_fact(profile, "core_looks", 0),
 	     slots < ABOUT_ALL
-		     ? "; other hardware threads, of a virtual machine's neighbours too, had the "
-		       "rest: what the core decides took that much longer (\"shared core\" in "
-		       "--ecm)"
+		     ? "; other hardware threads, a virtual machine's neighbours too, had the "
+		       "rest, and code took longer for it (\"shared core\" in --ecm)"
 		     : "");
 }
 

@@ -21,12 +21,12 @@ const char *core_probe_form(enum core_probe probe, bool avx)
 	return avx ? probes[probe].form : probes[probe].older;
 }
 
-const char *core_rate_name(enum core_rate rate)
+const char *core_left_fact(enum core_rate rate)
 {
 	static const char *const names[CORE_RATES] = {
-		[CORE_RATE_SLOTS] = "slots",   [CORE_RATE_INTEGER] = "integer",
-		[CORE_RATE_VECTOR] = "vector", [CORE_RATE_LOADS] = "loads",
-		[CORE_RATE_STORES] = "stores", [CORE_RATE_BRANCHES] = "branches",
+		[CORE_RATE_SLOTS] = "left_slots",   [CORE_RATE_INTEGER] = "left_integer",
+		[CORE_RATE_VECTOR] = "left_vector", [CORE_RATE_LOADS] = "left_loads",
+		[CORE_RATE_STORES] = "left_stores", [CORE_RATE_BRANCHES] = "left_branches",
 	};
 	return names[rate];
 }

@@ -121,8 +121,8 @@ static inline bool core_facts_known(const struct core_facts *facts)
 const struct form_fact *core_facts_find(const struct core_facts *facts, struct insn_form form);
 /* Adds a form or replaces it.  False: no memory. */
 bool core_facts_add(struct core_facts *facts, const struct form_fact *fact);
-/* A short name: "slots", ... */
-const char *core_rate_name(enum core_rate rate);
+/* The name of the fact that says what was left of it: "left_slots", ... */
+const char *core_left_fact(enum core_rate rate);
 /* By which instructions of a kind took longer while the program ran, since another hardware thread
  * of the core was busy: 1 or more; 1 where that is not known. */
 double core_slower(const struct core_facts *facts, enum core_rate rate);

@@ -39,11 +39,8 @@ const char *in_core_part_name(enum in_core_part part)
 /* What core_facts.left is, by the profile. */
 static void left_of(const struct profile *profile, double left[CORE_RATES])
 {
-	for (int i = 0; i < CORE_RATES; i++) {
-		char name[32];
-		snprintf(name, sizeof(name), "left_%s", core_rate_name((enum core_rate)i));
-		left[i] = profile_number_fact(profile, name, 0);
-	}
+	for (int i = 0; i < CORE_RATES; i++)
+		left[i] = profile_number_fact(profile, core_left_fact((enum core_rate)i), 0);
 }
 
 struct rf_error *in_core_facts(const struct profile *profile, struct core_facts *facts)

@@ -162,13 +162,12 @@ static bool note_looks(struct profile *profile, const struct core_looks *looks,
 	profile_set_fact(profile, "core_looks", "%" PRIu64, looks->n);
 	for (int i = 0; i < CORE_RATES; i++) {
 		double *alone = &facts->alone[i];
-		char name[32];
 		if (!(*alone > 0) || looks->least[i] * ABOUT_SAME < *alone) {
 			*alone = looks->least[i];
 			is_better = true;
 		}
-		snprintf(name, sizeof(name), "left_%s", core_rate_name((enum core_rate)i));
-		profile_set_fact(profile, name, "%.4f", fmin(1, looks->rates[i] * *alone));
+		profile_set_fact(profile, core_left_fact((enum core_rate)i), "%.4f",
+				 fmin(1, looks->rates[i] * *alone));
 	}
 	return is_better;
 }

@@ -26,7 +26,7 @@ Test(core_rates, are_those_of_some_core)
 	cr_assert(taken > 20, "%d looks", taken);
 	for (int i = 0; i < CORE_RATES; i++)
 		cr_expect(least[i] > 1.0 / 12 && least[i] < most[i], "%s: %g cycles",
-			  core_rate_name((enum core_rate)i), least[i]);
+			  core_left_fact((enum core_rate)i), least[i]);
 	/* a slot is needed by each, and every second branch begins anew */
 	cr_expect(least[CORE_RATE_SLOTS] < 1.1 * least[CORE_RATE_INTEGER]);
 	cr_expect(least[CORE_RATE_BRANCHES] > 3, "%g", least[CORE_RATE_BRANCHES]);

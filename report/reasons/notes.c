@@ -82,8 +82,8 @@ static void note_split(const struct account *account, FILE *notes)
 		     REPORT_NUMBER(account->split_s));
 }
 
-/* Of the rates of its cores, what a program has when it is about alone. */
-#define ABOUT_ALL 0.9
+/* Of the slots of its cores, what a program has at least when little would be gained alone. */
+#define ABOUT_ALL 0.85
 
 static void note_shared_cores(const struct profile *profile, FILE *notes)
 {
@@ -93,16 +93,14 @@ static void note_shared_cores(const struct profile *profile, FILE *notes)
 	if (isnan(slots))
 		return;
 	if (slots < ABOUT_ALL)
-		putc(NOTE_FIRST, notes);
+		note_first(notes,
+			   "SHARED CORES: others had %.0f %% of their slots for instructions",
+			   100 - 100 * slots);
 	note(notes,
-	     "%s the program had %.0f %% of its cores' slots for instructions, %.0f %% of their "
-	     "loads, %.0f %% of stores (%.0f looks)%s",
-	     slots < ABOUT_ALL ? "SHARED CORES:" : "cores:", 100 * slots, 100 * loads, 100 * stores,
-	     profile_number_fact(profile, "core_looks", 0),
-	     slots < ABOUT_ALL
-		     ? "; other hardware threads, a virtual machine's neighbours too, had the "
-		       "rest, and code took longer for it (\"shared core\" in --ecm)"
-		     : "");
+	     "of its cores' slots for instructions the program had %.0f %%, of loads %.0f %%, of "
+	     "stores %.0f %% (%.0f looks); the rest was other hardware threads', which may be a "
+	     "virtual machine's neighbours: \"shared core\" in --ecm",
+	     100 * slots, 100 * loads, 100 * stores, profile_number_fact(profile, "core_looks", 0));
 }
 
 static void note_time_and_work(const struct report_view *view, FILE *notes)

@@ -76,7 +76,7 @@ def test_a_shared_core_is_a_part_of_the_account(t, slots):
     parts, before = account_of(data, "slots")
     assert "shared_core" not in parts or parts["shared_core"] == 0
     screen, data = report(t, with_facts(t, slots, half))
-    assert "SHARED CORES: the program had 50 % of its cores' slots" in screen
+    assert "SHARED CORES: others had 50 % of their slots for instructions" in screen
     parts, after = account_of(data, "slots")
     assert abs(parts["shared_core"] - before["ecm"]["predicted_s"]) <= 0.02 * parts["shared_core"], parts
     assert abs(sum(parts.values()) - after["time_s"]) <= 1e-9 * after["time_s"]

@@ -116,7 +116,8 @@ static void start_child(struct counted_run *run, struct tracee *tracee, const st
 	if (target && birth->sysret && ptrace(PTRACE_GETREGS, tracee->tid, 0, &regs) == 0) {
 		thread_name(tracee->tid, name, sizeof(name));
 		pthread_mutex_lock(target->lock);
-		if (birth->is_thread && !target->native)
+		const bool is_over = target->native || target->finished; /* slots are gone */
+		if (birth->is_thread && !is_over)
 			gs = target_add_thread(target, tracee->tid, name, regs.rsp,
 					       target_slot_index(target, birth->parent));
 		if (gs) {
@@ -129,7 +130,7 @@ static void start_child(struct counted_run *run, struct tracee *tracee, const st
 			regs.rip = regs.rcx = target_behind_syscall(target, birth->sysret);
 		}
 		if (!gs && birth->is_thread)
-			note_native_thread(run, tracee, name, target->native);
+			note_native_thread(run, tracee, name, is_over);
 		pthread_mutex_unlock(target->lock);
 		regs.gs_base = gs;
 		ptrace(PTRACE_SETREGS, tracee->tid, 0, &regs);

@@ -4,12 +4,11 @@
 #include "base/clock.h"
 #include "base/thread.h"
 
-#include <errno.h>
-#include <time.h>
 #include <unistd.h>
 
-#define BETWEEN_NS 200000000u /* so often it can still be read */
-#define LEAST_NS 1000000000u  /* of what was shorter nothing can be told */
+#define CLOCK_NS UINT64_C(1000000000) /* between two words of how long it takes */
+#define BETWEEN_NS 200000000u         /* so often it can still be read */
+#define LEAST_NS 1000000000u          /* of what was shorter nothing can be told */
 #define LEAST_DONE 0.02
 
 struct progress progress_begin(FILE *stream)
@@ -75,18 +74,10 @@ static void show_clock(struct progress_clock *clock)
 static void *run_clock(void *context)
 {
 	struct progress_clock *clock = context;
-	struct timespec next;
-	clock_gettime(CLOCK_MONOTONIC, &next);
-	for (;;) {
-		int failed;
-		next.tv_sec++;
-		while ((failed = sem_clockwait(&clock->end, CLOCK_MONOTONIC, &next)) &&
-		       errno == EINTR)
-			;
-		if (!failed)
-			return NULL;
+	for (uint64_t next = clock_now_ns() + CLOCK_NS; thread_wait_until(&clock->end, next);
+	     next += CLOCK_NS)
 		show_clock(clock);
-	}
+	return NULL;
 }
 
 void progress_clock_start(struct progress_clock *clock, FILE *stream, const char *text,

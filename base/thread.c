@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The least that the kernel gives, ns. */
@@ -74,6 +75,15 @@ int thread_start(pthread_t *thread, void *(*run)(void *), void *context)
 	if (errnum)
 		free(start);
 	return errnum;
+}
+
+bool thread_wait_until(sem_t *end, uint64_t ns)
+{
+	const struct timespec until = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+	int failed;
+	while ((failed = sem_clockwait(end, CLOCK_MONOTONIC, &until)) && errno == EINTR)
+		;
+	return failed;
 }
 
 void thread_wake_promptly(void)

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Bytes of the stack that a handler runs on where the thread's own may be full: the processor's
  * state, and the unwinder. */
@@ -18,6 +21,9 @@ extern const int thread_faults[];
  * reach the main thread, and a broken pipe is an error number; with a stack for signal handlers.
  * Gives 0, or an error number as pthread_create does. */
 int thread_start(pthread_t *thread, void *(*run)(void *), void *context);
+
+/* Waits until that moment (clock_now_ns).  False: `end` was posted, and the thread is to end. */
+bool thread_wait_until(sem_t *end, uint64_t ns);
 
 /* Has this thread's signal handlers run on `stack`, of THREAD_SIGNAL_STACK bytes. */
 void thread_use_signal_stack(char *stack);

@@ -9,13 +9,11 @@
 
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 #include <x86intrin.h>
 
-/* A look takes 40 us and two switches of threads: of the program's time a 400th, and later a
- * thousandth. */
-#define FIRST_NS 20000000
-#define LATER_NS 50000000
+/* A look takes some 40 us: of the program's time a 500th, and later a thousandth. */
+#define FIRST_NS UINT64_C(20000000)
+#define LATER_NS UINT64_C(50000000)
 #define FIRST_LOOKS 50
 #define KEPT 1000 /* looks, the last ones */
 #define QUIET 5   /* one of so many, that with the most slots, is taken for quiet */
@@ -23,9 +21,7 @@
 struct core_watch {
 	struct sampler *sampler;
 	pthread_t thread;
-	pthread_mutex_t mutex; /* of `stop` */
-	pthread_cond_t wakes;
-	bool stop;
+	sem_t end;
 	int cpu; /* that was looked at last */
 	uint64_t n;
 	double rates[CORE_RATES], tick_cycles; /* sums */
@@ -80,28 +76,16 @@ static void look(struct core_watch *watch)
 	watch->n++;
 }
 
-/* Whether the run goes on then. */
-static bool wait_for_look(struct core_watch *watch)
+static uint64_t next_look(const struct core_watch *watch)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += watch->n < FIRST_LOOKS ? FIRST_NS : LATER_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_mutex_lock(&watch->mutex);
-	while (!watch->stop &&
-	       pthread_cond_clockwait(&watch->wakes, &watch->mutex, CLOCK_MONOTONIC, &until) == 0)
-		;
-	const bool goes_on = !watch->stop;
-	pthread_mutex_unlock(&watch->mutex);
-	return goes_on;
+	return clock_now_ns() + (watch->n < FIRST_LOOKS ? FIRST_NS : LATER_NS);
 }
 
 static void *look_often(void *context)
 {
 	struct core_watch *watch = context;
 	thread_wake_promptly();
-	while (wait_for_look(watch))
+	while (thread_wait_until(&watch->end, next_look(watch)))
 		look(watch);
 	return NULL;
 }
@@ -115,8 +99,7 @@ struct core_watch *core_watch_start(struct sampler *sampler)
 	watch->cpu = -1;
 	watch->begin_tick = __rdtsc();
 	watch->begin_ns = clock_now_ns();
-	pthread_mutex_init(&watch->mutex, NULL);
-	pthread_cond_init(&watch->wakes, NULL);
+	sem_init(&watch->end, 0, 0);
 	if (thread_start(&watch->thread, look_often, watch) == 0)
 		return watch;
 	free(watch);
@@ -148,10 +131,7 @@ void core_watch_stop(struct core_watch *watch, struct core_looks *looks)
 	*looks = (struct core_looks){0};
 	if (!watch)
 		return;
-	pthread_mutex_lock(&watch->mutex);
-	watch->stop = true;
-	pthread_cond_signal(&watch->wakes);
-	pthread_mutex_unlock(&watch->mutex);
+	sem_post(&watch->end);
 	pthread_join(watch->thread, NULL);
 	const double ticks = (double)(__rdtsc() - watch->begin_tick),
 		     ns = (double)(clock_now_ns() - watch->begin_ns);
@@ -161,7 +141,6 @@ void core_watch_stop(struct core_watch *watch, struct core_looks *looks)
 	find_quiet(watch, looks);
 	for (int i = 0; i < CORE_RATES && watch->n; i++)
 		looks->rates[i] = watch->rates[i] / (double)watch->n;
-	pthread_cond_destroy(&watch->wakes);
-	pthread_mutex_destroy(&watch->mutex);
+	sem_destroy(&watch->end);
 	free(watch);
 }

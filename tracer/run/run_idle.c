@@ -12,11 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-/* Between two looks, s; one that comes later than that was stopped, or its machine was. */
-#define LOOK_S 1.0
+/* Between two looks; one that comes later than LATE_S was stopped, or its machine was. */
+#define LOOK_NS UINT64_C(1000000000)
 #define LATE_S 2.0
 /* Whoever runs for less of the time does nothing but look whether there is something to do. */
 #define IDLE_SHARE 0.05
@@ -29,9 +28,7 @@ struct idle_watch {
 	pid_t pid;
 	double limit_s;
 	pthread_t thread;
-	pthread_mutex_t mutex; /* of `stop` */
-	pthread_cond_t wakes;
-	bool stop;
+	sem_t end;
 	double idle_s; /* nothing has happened for so long */
 	bool killed;
 };
@@ -110,26 +107,11 @@ static bool end_program(const struct idle_watch *watch)
 	return killed;
 }
 
-/* Whether the run goes on a second later. */
-static bool wait_for_look(struct idle_watch *watch)
-{
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)LOOK_S;
-	pthread_mutex_lock(&watch->mutex);
-	while (!watch->stop &&
-	       pthread_cond_clockwait(&watch->wakes, &watch->mutex, CLOCK_MONOTONIC, &until) == 0)
-		;
-	const bool goes_on = !watch->stop;
-	pthread_mutex_unlock(&watch->mutex);
-	return goes_on;
-}
-
 static void *look(void *context)
 {
 	struct idle_watch *watch = context;
 	double at_s = seconds(CLOCK_MONOTONIC), had_run_s = 0;
-	while (wait_for_look(watch)) {
+	while (thread_wait_until(&watch->end, clock_now_ns() + LOOK_NS)) {
 		bool are_about_to;
 		const double now_s = seconds(CLOCK_MONOTONIC);
 		const double now_ran_s = all_ran_s(watch, &are_about_to);
@@ -158,8 +140,7 @@ struct idle_watch *idle_watch_start(struct profile *profile, pthread_mutex_t *lo
 	watch->lock = lock;
 	watch->pid = pid;
 	watch->limit_s = LEAST_IDLE_S + TIMES_THE_TIMED_RUN * timed_s;
-	pthread_mutex_init(&watch->mutex, NULL);
-	pthread_cond_init(&watch->wakes, NULL);
+	sem_init(&watch->end, 0, 0);
 	if (thread_start(&watch->thread, look, watch) == 0)
 		return watch;
 	free(watch);
@@ -170,14 +151,10 @@ double idle_watch_stop(struct idle_watch *watch)
 {
 	if (!watch)
 		return 0;
-	pthread_mutex_lock(&watch->mutex);
-	watch->stop = true;
-	pthread_cond_signal(&watch->wakes);
-	pthread_mutex_unlock(&watch->mutex);
+	sem_post(&watch->end);
 	pthread_join(watch->thread, NULL);
 	const double idle_s = watch->killed ? watch->idle_s : 0;
-	pthread_cond_destroy(&watch->wakes);
-	pthread_mutex_destroy(&watch->mutex);
+	sem_destroy(&watch->end);
 	free(watch);
 	return idle_s;
 }

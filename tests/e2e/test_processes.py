@@ -261,10 +261,13 @@ def test_very_many_threads_are_told_of_earlier_ones(t, options):
     rows = functions(result.json, "functions", "short_threads")
     assert sum(row["flop"] for row in rows) == 80 * 10000, rows
     assert sum(row["load_bytes"] for row in rows if row["flop"]) == 80 * 10000 * 16, rows  # and return addresses
+    filled = functions(result.json, "run", "short_threads")
+    assert sum(row["string_bytes"] for row in filled) == 80 * 1000, filled
     assert "threads are told of earlier ones that ran the same programs" in text(table)
     with contextlib.closing(sqlite3.connect(saved)) as profile:
         kept = profile.execute("SELECT count(*) FROM counts").fetchone()[0]
-    assert 200_000 < kept < 1_100_000, kept
+        alone = profile.execute("SELECT count(*) FROM units WHERE thread_id NOT IN (SELECT thread_id FROM counts)").fetchone()[0]
+    assert 200_000 < kept < 1_100_000 and not alone, (kept, alone)
 
 
 @pytest.mark.parametrize("idle_s", [6, 1000])

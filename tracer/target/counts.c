@@ -79,10 +79,13 @@ static struct rf_error *collect_blocks(struct target *target, enum copy copy,
 	return error;
 }
 
-static struct rf_error *collect_units(struct profile *profile, const struct code_cache *cache,
-				      const uint64_t *counters, uint32_t thread)
+/* They are told of the thread that the executions of their code are told of. */
+static struct rf_error *collect_units(struct target *target, const struct code_cache *cache,
+				      const uint64_t *counters, uint32_t row)
 {
 	struct rf_error *error = NULL;
+	struct profile *profile = target->profile;
+	const uint32_t thread = target->span ? row : told_threads_of(target->told, row);
 	for (size_t i = 0; !error && i < cache->n_units; i++) {
 		const struct unit_counter *unit = &cache->units[i];
 		const struct profile_units row = {unit->module, unit->module_offset, thread,
@@ -234,8 +237,7 @@ static struct rf_error *collect_row(struct target *target, enum copy copy, const
 				    uint32_t row)
 {
 	return collect_blocks(target, copy, counters, row)
-		       ?: collect_units(target->profile, &target->copies[copy].cache, counters,
-					row);
+		       ?: collect_units(target, &target->copies[copy].cache, counters, row);
 }
 
 /* The same of a thread that has worked for kernels: what it did for each is a row of its own, and

@@ -69,6 +69,7 @@ struct source {
 	unsigned n_kept; /* classes that are simulated to the end */
 	/* Of all that crossed the first border in the sample: what crossed each of the others. */
 	double shares[TRAFFIC_L2_READ_OPEN];
+	bool has[TRAFFIC_L2_READ_OPEN]; /* events of which any account has one */
 };
 
 /* How often an account's instruction ran, and how often with its accesses checked: in windows. */
@@ -147,21 +148,42 @@ static unsigned factor_open(enum traffic event)
 	return accounts_open_of(event);
 }
 
-/* What comes from a border has come through those before it, also when each has its own factor. */
-static void keep_order(uint64_t lines[N_TRAFFIC])
+/* What comes from a border has come through those before it: of the first event there are no more
+ * than of the second. */
+static const enum traffic orders[][2] = {{TRAFFIC_L3_READ, TRAFFIC_L2_READ},
+					 {TRAFFIC_L3_WRITE_ALLOCATE, TRAFFIC_L2_WRITE_ALLOCATE},
+					 {TRAFFIC_MEM_READ, TRAFFIC_L3_READ},
+					 {TRAFFIC_MEM_WRITE_ALLOCATE, TRAFFIC_L3_WRITE_ALLOCATE},
+					 {TRAFFIC_MEM_EVADABLE, TRAFFIC_MEM_WRITE_ALLOCATE},
+					 {TRAFFIC_L3_WRITE_BACK, TRAFFIC_L2_WRITE_BACK},
+					 {TRAFFIC_MEM_WRITE_BACK, TRAFFIC_L3_WRITE_BACK},
+					 {TRAFFIC_MEM_WRITE_BACK, TRAFFIC_L2_WRITE_BACK}};
+#define N_ORDERS (sizeof(orders) / sizeof(orders[0]))
+
+/* Which of them hold for what was counted of an account, in every class: all, where the machine has
+ * these levels and nothing is prefetched. */
+static unsigned orders_of(const struct source *source, uint32_t who)
 {
-	static const enum traffic order[][2] = {
-		{TRAFFIC_L3_READ, TRAFFIC_L2_READ},
-		{TRAFFIC_L3_WRITE_ALLOCATE, TRAFFIC_L2_WRITE_ALLOCATE},
-		{TRAFFIC_MEM_READ, TRAFFIC_L3_READ},
-		{TRAFFIC_MEM_WRITE_ALLOCATE, TRAFFIC_L3_WRITE_ALLOCATE},
-		{TRAFFIC_MEM_EVADABLE, TRAFFIC_MEM_WRITE_ALLOCATE},
-		{TRAFFIC_L3_WRITE_BACK, TRAFFIC_L2_WRITE_BACK},
-		{TRAFFIC_MEM_WRITE_BACK, TRAFFIC_L3_WRITE_BACK},
-		{TRAFFIC_MEM_WRITE_BACK, TRAFFIC_L2_WRITE_BACK}};
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-		if (lines[order[i][1]] && lines[order[i][0]] > lines[order[i][1]])
-			lines[order[i][0]] = lines[order[i][1]];
+	unsigned hold = (1u << N_ORDERS) - 1;
+	for (uint64_t rest = accounts_classes(source->accounts); rest; rest &= rest - 1) {
+		const struct profile_traffic row =
+			accounts_row(source->accounts, who, (unsigned)__builtin_ctzll(rest));
+		for (unsigned i = 0; i < N_ORDERS; i++)
+			if (row.lines[orders[i][0]] > row.lines[orders[i][1]])
+				hold &= ~(1u << i);
+	}
+	for (unsigned i = 0; i < N_ORDERS; i++)
+		if (!source->has[orders[i][1]])
+			hold &= ~(1u << i);
+	return hold;
+}
+
+/* They hold also when each event has its own factor. */
+static void keep_order(uint64_t lines[N_TRAFFIC], unsigned hold)
+{
+	for (unsigned i = 0; i < N_ORDERS; i++)
+		if (hold >> i & 1 && lines[orders[i][0]] > lines[orders[i][1]])
+			lines[orders[i][0]] = lines[orders[i][1]];
 	const uint64_t moved = lines[TRAFFIC_MEM_READ] + lines[TRAFFIC_MEM_WRITE_ALLOCATE] +
 			       lines[TRAFFIC_MEM_WRITE_BACK] + lines[TRAFFIC_MEM_NON_TEMPORAL];
 	if (lines[TRAFFIC_MEM_CONFLICT] > moved)
@@ -482,18 +504,21 @@ static unsigned rows_of(const struct source *source, uint32_t who,
 		tell_heavy(source, who, heavy, factors, &told);
 	tell_windows(source, who, &told);
 	add_told(&told, n, rows);
-	for (unsigned k = 0; k < n && source->executions->in_windows; k++)
-		keep_order(rows[k].lines);
+	const unsigned hold = orders_of(source, who);
+	for (unsigned k = 0; k < n; k++)
+		keep_order(rows[k].lines, hold);
 	return n;
 }
 
-/* Reads of all kinds in one figure, by the name of those for loads. */
-static void set_shares(struct source *source)
+/* Shares: reads of all kinds in one figure, by the name of those for loads. */
+static void set_program(struct source *source)
 {
 	double lines[N_TRAFFIC] = {0};
 	for (uint32_t who = 0; who < accounts_n(source->accounts); who++)
 		for (int event = 0; event < TRAFFIC_L2_READ_OPEN; event++)
 			lines[event] += accounts_lines(source->accounts, who, event, UINT64_MAX);
+	for (int event = 0; event < TRAFFIC_L2_READ_OPEN; event++)
+		source->has[event] = lines[event] > 0;
 	const double read = lines[TRAFFIC_L2_READ] + lines[TRAFFIC_L2_WRITE_ALLOCATE],
 		     written = lines[TRAFFIC_L2_WRITE_BACK];
 	const enum traffic reads[] = {TRAFFIC_L3_READ, TRAFFIC_MEM_READ},
@@ -509,11 +534,14 @@ struct rf_error *account_rows_save(struct accounts *accounts, uint64_t sample,
 				   const struct concentration *concentration,
 				   const struct executions *executions, struct profile *profile)
 {
-	struct source source = {accounts, sample, concentration, executions,
-				(unsigned)__builtin_popcountll(accounts_kept(accounts))};
+	struct source source = {.accounts = accounts,
+				.sample = sample,
+				.concentration = concentration,
+				.executions = executions,
+				.n_kept = (unsigned)__builtin_popcountll(accounts_kept(accounts))};
 	struct profile_traffic rows[CACHE_CLASSES];
 	assert(!(sample & ~accounts_classes(accounts)));
-	set_shares(&source);
+	set_program(&source);
 	for (uint32_t who = 0; who < accounts_n(accounts); who++) {
 		accounts_spread(accounts, who);
 		if (!add_rows(profile, rows, rows_of(&source, who, rows)))

@@ -349,3 +349,76 @@ Test(account_rows, what_no_window_met_is_open)
 	cr_expect_eq(told.lines, 0);
 	cr_expect(holds(told, truth), "%g of %g", told.halfwidth, truth);
 }
+
+/* Lines that come through some of the borders, where caches are known or not; of these windows the
+ * account makes what it would have been. */
+static void read_lines(struct watched *watched, bool has_l3)
+{
+	const unsigned known[N_GAP_BORDERS] = {(unsigned)random_number(&state) % 4,
+					       (unsigned)random_number(&state) % 4};
+	for (unsigned i = 0, n = 1 + (unsigned)random_number(&state) % 200; i < n; i++) {
+		const uint64_t line = random_number(&state) % 100000;
+		struct touch touch = {0};
+		for (int border = 0; border < N_GAP_BORDERS; border++) {
+			touch.settled[border] = random_number(&state) % 4 < known[border];
+			touch.unknown[border] = !touch.settled[border];
+		}
+		watched->executions++;
+		event(watched, TRAFFIC_L2_READ, line);
+		accounts_touch(watched->accounts, watched->who, &touch);
+		const bool far = !touch.settled[0] || random_number(&state) % 8 == 0;
+		if (!far)
+			continue;
+		if (has_l3)
+			event(watched, TRAFFIC_L3_READ, line);
+		accounts_crossed(watched->accounts, watched->who, &touch, 0);
+		if (random_number(&state) % 2) {
+			event(watched, TRAFFIC_MEM_READ, line);
+			accounts_crossed(watched->accounts, watched->who, &touch, 1);
+		}
+	}
+}
+
+/* What is not known of one border and is of the next does not let lines come from behind that never
+ * passed: not even where none is left. */
+Test(account_rows, what_comes_from_a_border_has_come_through_those_before)
+{
+	unsigned none = 0;
+	for (int round = 0; round < 2000; round++) {
+		struct watched watched;
+		begin(&watched, 4, class_sample(4));
+		read_lines(&watched, true);
+		end_window(&watched, true);
+		run(&watched, (unsigned)(random_number(&state) % 1000), 0, false);
+		struct profile *profile = end(&watched);
+		struct packed_reader reader = packed_reader_of(&profile->traffic);
+		const struct profile_traffic *row;
+		while ((row = packed_reader_next(&reader))) {
+			cr_assert_leq(row->lines[TRAFFIC_L3_READ], row->lines[TRAFFIC_L2_READ]);
+			cr_assert_leq(row->lines[TRAFFIC_MEM_READ], row->lines[TRAFFIC_L3_READ]);
+			none += row->lines[TRAFFIC_L2_READ] && !row->lines[TRAFFIC_L3_READ];
+		}
+		profile_destroy(profile);
+	}
+	cr_expect_gt(none, 100, "%u", none);
+}
+
+/* Without a level between, what comes from memory stays. */
+Test(account_rows, a_level_that_is_not_there_holds_nothing_back)
+{
+	struct watched watched;
+	begin(&watched, CACHE_CLASSES, UINT64_MAX);
+	for (int i = 0; i < 20; i++)
+		read_lines(&watched, false);
+	end_window(&watched, true);
+	run(&watched, 1, 0, false);
+	const double truth = watched.truth[TRAFFIC_MEM_READ];
+	struct profile *profile = end(&watched);
+	double lines = 0;
+	struct packed_reader reader = packed_reader_of(&profile->traffic);
+	const struct profile_traffic *row;
+	while ((row = packed_reader_next(&reader)))
+		lines += (double)row->lines[TRAFFIC_MEM_READ];
+	cr_expect(truth > 100 && lines > 0, "%g of %g", lines, truth);
+	profile_destroy(profile);
+}

@@ -17,6 +17,7 @@ TOTALS = ("flop", "load_bytes", "store_bytes", "instructions")
 COUNTED = ("--work=count", "--traffic=none")
 MODES = {"counted": COUNTED, "traced": ("--work=count", "--slowdown=none"), "windows": ("--work=count",),
          "all_classes": ("--work=count", "--cache-sample=1"), "once": ("--once",)}
+LONG_PYTHON = "print(sum(i * i for i in range(6000000)))"
 PYTHON = "import sys; print(sum(i * i for i in range(20000)), len(sys.modules) > 5)"
 
 
@@ -104,6 +105,28 @@ def translated_by_kept(run, again, mode):
             return translated(run)
         run = again()
     pytest.skip("the counts are right, but every process lived long enough for a second copy of its code")
+
+
+def test_the_second_copy_is_kept_where_there_is_no_time_for_windows(t):
+    """Of a program that has much code and does not run for long: its code would begin more windows than there is time for."""
+    command = settled([need_command("/usr/bin/python3"), "-S", "-c", LONG_PYTHON])
+    how = {"env": {"PYTHONHASHSEED": "0"}, "preexec_fn": keep_addresses}
+    runs = [t.profile(command, *MODES["windows"], *more, **how) for more in (("--no-cache",), ("--no-cache",), (), (), ())]
+    one, other, *kept = [figures(run.json) for run in runs]
+    sure = {key: row for key, row in one.items() if other.get(key) == row}
+    assert len(sure) > 0.8 * len(one)
+    for run in kept:
+        wrong = {key: (row, run.get(key)) for key, row in sure.items() if run.get(key) != row}
+        assert not wrong, wrong
+    assert len(files(t)) == 2, files(t)
+    assert translated(runs[-1]) < translated(runs[2]) / 3, [translated(run) for run in runs]
+
+
+def test_the_second_copy_of_a_long_program_is_its_own(t):
+    """Code that comes up late begins a window."""
+    command = settled([t.program("slots.c"), "600"])
+    t.profile(command, *MODES["windows"])
+    assert len(files(t)) == 1, files(t)
 
 
 @pytest.mark.parametrize("mode", MODES)

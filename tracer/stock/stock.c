@@ -19,6 +19,7 @@ struct stocked {
 	size_t n_blocks;        /* that could run when it was kept */
 	struct kept_code *code; /* NULL: there was none in a file, either */
 	bool is_new;            /* in no file */
+	bool in_files;          /* it is for later runs, too */
 	bool is_named;          /* can be saved */
 	struct code_names names;
 };
@@ -87,13 +88,11 @@ uint64_t stock_program(struct stock *stock, pid_t pid)
 	return 0;
 }
 
-/* Under which key the code is kept between runs; false: it is not.  The plain copy is not: it is
- * laid out for what this run does, and little of it is not hot. */
+/* Under which key the code is kept between runs; false: it is not. */
 static bool key_of(const struct stock *stock, uint64_t program, enum kept_kind kind,
 		   struct kept_key *key)
 {
-	const bool is_kept = stock->store && kind != KEPT_CODE_PLAIN;
-	for (size_t i = 0; is_kept && i < stock->n_programs; i++)
+	for (size_t i = 0; stock->store && i < stock->n_programs; i++)
 		if (stock->programs[i].program == program)
 			return code_origin_key(&stock->programs[i], stock->maker, kind, key);
 	return false;
@@ -170,21 +169,23 @@ static void add(struct stock *stock, const struct stocked *new)
 	keep_within_memory(stock);
 }
 
-void stock_keep(struct stock *stock, uint64_t program, struct translator *translator, bool is_last)
+void stock_keep(struct stock *stock, uint64_t program, struct translator *translator, bool in_files,
+		bool is_last)
 {
 	const enum kept_kind kind = kind_of(translator);
 	const size_t n_blocks = count_blocks(&translator->cache), i = find(stock, program, kind);
 	const struct kept_code *code = i < stock->n_items ? stock->items[i].code : NULL;
 	const size_t known = code && inherit_suits(translator, code) ? stock->items[i].n_blocks : 0;
 	assert(program);
-	if ((stock->n_images < 2 && (!stock->store || kind == KEPT_CODE_PLAIN)) ||
+	if ((stock->n_images < 2 && !(stock->store && in_files)) ||
 	    n_blocks < known + known / GROWTH + MIN_BLOCKS || !has_spare_room(translator))
 		return;
 	const struct stocked new = {.program = program,
 				    .kind = kind,
 				    .n_blocks = n_blocks,
 				    .code = kept_code_take(translator, is_last),
-				    .is_new = true};
+				    .is_new = true,
+				    .in_files = in_files};
 	if (new.code)
 		add(stock, &new);
 }
@@ -210,10 +211,10 @@ static void load(struct stock *stock, uint64_t program, enum kept_kind kind)
 }
 
 struct kept_code *stock_find(struct stock *stock, uint64_t program,
-			     const struct translator *translator)
+			     const struct translator *translator, bool in_files)
 {
 	const enum kept_kind kind = kind_of(translator);
-	if (find(stock, program, kind) == stock->n_items)
+	if (in_files && find(stock, program, kind) == stock->n_items)
 		load(stock, program, kind);
 	const size_t i = find(stock, program, kind);
 	if (i == stock->n_items)
@@ -229,8 +230,8 @@ void stock_close(struct stock *stock)
 {
 	for (size_t i = 0; i < stock->n_items && stock->store; i++) {
 		struct stocked *item = &stock->items[i];
-		item->is_named =
-			item->is_new && code_names_take(&item->names, item->code, stock->profile);
+		item->is_named = item->is_new && item->in_files &&
+				 code_names_take(&item->names, item->code, stock->profile);
 	}
 }
 

@@ -25,13 +25,14 @@ void stock_add_image(struct stock *stock);
 bool stock_has_one_image(const struct stock *stock);
 /* An image that ran the program is gone: keeps what it has translated, where that is more than what
  * is kept of the program, or that does not suit it any more.  Its code's memory must still be
- * there.  `is_last`: the translator is asked for nothing more, so that its lists are taken from
- * it. */
-void stock_keep(struct stock *stock, uint64_t program, struct translator *translator, bool is_last);
-/* What is kept of a program that suits a translator, to be released (kept_code_release) by the
- * caller; or NULL. */
+ * there.  `in_files`: for later runs, too.  `is_last`: the translator is asked for nothing more, so
+ * that its lists are taken from it. */
+void stock_keep(struct stock *stock, uint64_t program, struct translator *translator, bool in_files,
+		bool is_last);
+/* What is kept of a program that suits a translator, by this run or, `in_files`, by others, to be
+ * released (kept_code_release) by the caller; or NULL. */
 struct kept_code *stock_find(struct stock *stock, uint64_t program,
-			     const struct translator *translator);
+			     const struct translator *translator, bool in_files);
 
 /* The run is at its end: what is new may be saved from now on, while others change the profile. */
 void stock_close(struct stock *stock);

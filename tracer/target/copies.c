@@ -32,7 +32,18 @@
  * later is made as well. */
 #define PAYS 4
 
-/* ---- what other processes have translated ---- */
+/* ---- what other processes and runs have translated ---- */
+
+/* Whether the copy's code may be that of other runs, and be theirs.  Of the plain copy of a traced
+ * run only where there is no time for windows for each piece of new code: code that is there
+ * already asks for none when control first comes to it. */
+static bool is_for_files(const struct target *target, enum copy copy)
+{
+	const double making_ns =
+		PAYS * (double)BLOCK_NS * (double)target->copies[COPY_FIRST].cache.n_blocks;
+	return copy == COPY_FIRST ||
+	       (target->windows && windows_native_ns(target->windows) < making_ns);
+}
 
 /* Nobody else knows a new target, and copying takes time: then the lock is not held.  Into the
  * second copy the server may look at any time. */
@@ -41,7 +52,8 @@ void copies_inherit(struct target *target, enum copy copy)
 	if (!target->stock || !target->program || (copy == COPY_PLAIN && !target->drain))
 		return;
 	pthread_mutex_lock(target->lock);
-	struct kept_code *kept = stock_find(target->stock, target->program, &target->copies[copy]);
+	struct kept_code *kept = stock_find(target->stock, target->program, &target->copies[copy],
+					    is_for_files(target, copy));
 	if (copy == COPY_FIRST) {
 		stock_add_image(target->stock);
 		pthread_mutex_unlock(target->lock);
@@ -58,13 +70,14 @@ void copies_keep(struct target *target, bool is_last)
 	if (!target->stock || !target->program || target->native || target->overwritten)
 		return;
 	if (target->has_plain && target->drain)
-		stock_keep(target->stock, target->program, &target->copies[COPY_PLAIN], is_last);
+		stock_keep(target->stock, target->program, &target->copies[COPY_PLAIN],
+			   is_for_files(target, COPY_PLAIN), is_last);
 	if (is_last && stock_has_one_image(target->stock)) {
 		shared_memory_unmap_copy(target, COPY_PLAIN);
 		code_cache_deinit(&target->copies[COPY_PLAIN].cache);
 		large_release(); /* nobody else needs it */
 	}
-	stock_keep(target->stock, target->program, &target->copies[COPY_FIRST], is_last);
+	stock_keep(target->stock, target->program, &target->copies[COPY_FIRST], true, is_last);
 }
 
 /* ---- what is hot ---- */

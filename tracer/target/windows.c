@@ -70,6 +70,11 @@ void windows_destroy(struct windows *windows)
 	free(windows);
 }
 
+double windows_native_ns(const struct windows *windows)
+{
+	return windows->native_ns;
+}
+
 static void begin_window(struct windows *windows, uint64_t now)
 {
 	windows->wanted = COPY_FIRST;

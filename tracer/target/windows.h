@@ -20,6 +20,8 @@ struct windows;
  * short program would have too few windows to tell anything.  NULL when memory is short. */
 struct windows *windows_create(double slowdown, double native_s, double least_s);
 void windows_destroy(struct windows *windows);
+/* What the program takes natively; 0: not known. */
+double windows_native_ns(const struct windows *windows);
 
 /* The copy that threads are to run now (clock_now_ns); to be asked often.  From any thread. */
 enum copy windows_wanted(struct windows *windows, uint64_t now);

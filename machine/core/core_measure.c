@@ -86,6 +86,36 @@ static double taken(struct form_measure *measure)
 	return fmin(pieces, nothing);
 }
 
+/* Pieces of 38 bytes in five slots, which begin `phase` bytes behind a jump that leads to them. */
+static double pieces_at(struct form_measure *measure, size_t phase)
+{
+	static const uint8_t nop[] = {0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0};
+	uint8_t piece[128], *at = piece + phase + 2;
+	struct code *code = timed_code_body(measure->timed);
+	memset(piece, 0x90, sizeof(piece));
+	piece[0] = 0xeb;
+	piece[1] = (uint8_t)phase;
+	for (int i = 0; i < 4; i++, at += sizeof(nop))
+		memcpy(at, nop, sizeof(nop));
+	at[0] = 0xeb;
+	at[1] = (uint8_t)(piece + sizeof(piece) - at - 2);
+	for (int i = 0; i < STEPS; i++)
+		code_add_bytes(code, piece, sizeof(piece));
+	return timed_code_cycles(measure->timed, (struct timed_kind){KIND_NONE, false}) / STEPS;
+}
+
+/* Pieces in one line, and in two: there are some of both among those at these places, wherever the
+ * first one lies. */
+static void code_lines(struct form_measure *measure, double cycles[2])
+{
+	cycles[0] = cycles[1] = NAN;
+	for (size_t phase = 0; phase < CODE_LINE; phase += CODE_LINE / 4) {
+		const double here = pieces_at(measure, phase);
+		cycles[0] = fmin(cycles[0], here);
+		cycles[1] = fmax(cycles[1], here);
+	}
+}
+
 static void add_integer_division(struct code *code)
 {
 	struct form_shape shape;
@@ -190,6 +220,7 @@ static void measure_core(struct form_measure *measure, struct core_facts *facts)
 {
 	const double looks[] = {taken(measure), taken(measure), taken(measure)};
 	facts->taken = fmax(fmin(looks[0], looks[1]), fmin(fmax(looks[0], looks[1]), looks[2]));
+	code_lines(measure, facts->code_lines);
 	for (int i = 0; i < BRANCH_TRIES; i++) {
 		branch_cost_cycles(facts->mispredicted);
 		if (!isnan(facts->mispredicted[0]) && !isnan(facts->mispredicted[1]))
@@ -217,6 +248,8 @@ static void take_shorter_core(struct core_facts *facts, const struct core_facts 
 		if (isnan(facts->mispredicted[rarely])) /* it did not repeat */
 			facts->mispredicted[rarely] = again->mispredicted[rarely];
 	facts->taken = fmin(facts->taken, again->taken);
+	for (int two = 0; two < 2; two++)
+		facts->code_lines[two] = fmin(facts->code_lines[two], again->code_lines[two]);
 	for (int vector = 0; vector < 2; vector++) {
 		facts->load[vector] = fmin(facts->load[vector], again->load[vector]);
 	}

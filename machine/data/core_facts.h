@@ -49,6 +49,8 @@ enum core_window {
 	CORE_WINDOWS
 };
 
+#define CODE_LINE 64 /* bytes that are fetched together at most */
+
 /* Instructions that do not wait for each other, of each kind as many as the core can. */
 enum core_rate {
 	CORE_RATE_SLOTS,   /* that do nothing: slots of issue */
@@ -63,6 +65,9 @@ enum core_rate {
 struct core_facts {
 	unsigned looks; /* how often what is no form's was measured */
 	double taken;   /* of a taken branch */
+	/* Of few instructions from one taken branch to the next that lie in one line of CODE_LINE
+	 * bytes, and in two. */
+	double code_lines[2];
 	/* By which a branch that looks at what was loaded from L1 makes code longer each time that
 	 * it is mispredicted, every second time and rarely (machine/core/branch_cost.h). */
 	double mispredicted[2];

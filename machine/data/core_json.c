@@ -52,12 +52,14 @@ json_t *core_facts_to_json(const struct core_facts *facts)
 		failed |= json_array_append_new(forms, form_to_json(&facts->forms[i]));
 	json_t *json = json_pack(
 		"{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+		"s:o, "
 		"s:o, s:o, s:b, s:b, "
 		"s:b, "
 		"s:o}",
 		"looks", (int)facts->looks, "probes", probes_to_json(), "taken",
-		cycles_to_json(facts->taken), "mispredicted", row_to_json(facts->mispredicted, 2),
-		"load", row_to_json(facts->load, 2), "forward", row_to_json(facts->forward, 2),
+		cycles_to_json(facts->taken), "code_lines", row_to_json(facts->code_lines, 2),
+		"mispredicted", row_to_json(facts->mispredicted, 2), "load",
+		row_to_json(facts->load, 2), "forward", row_to_json(facts->forward, 2),
 		"forward_still", row_to_json(facts->forward_still, 2), "forward_indexed",
 		row_to_json(facts->forward_indexed, 2), "forward_update",
 		cycles_to_json(facts->forward_update), "forward_part",
@@ -135,6 +137,7 @@ struct rf_error *core_facts_from_json(const json_t *json, struct core_facts *out
 		return rf_error_create(RF_EFORMAT, NULL, "they are no facts about a core");
 	facts.looks = looks_of(json);
 	facts.taken = cycles_of(json_object_get(json, "taken"));
+	read_row(json_object_get(json, "code_lines"), facts.code_lines, 2);
 	read_row(json_object_get(json, "mispredicted"), facts.mispredicted, 2);
 	read_row(json_object_get(json, "load"), facts.load, 2);
 	read_row(json_object_get(json, "forward"), facts.forward, 2);

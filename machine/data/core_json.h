@@ -6,12 +6,12 @@
 
 #include <jansson.h>
 
-/* { "looks": n, "probes": [name …], "taken": cycles, "load": [general, vector], "forward": [ … ],
- *   "forward_still": [ … ], "forward_indexed": [ … ], "forward_update": cycles, "address": cycles,
- * "alone": [cycles a kind of core_rate], "dividers_apart": bool, "compares_fuse": bool,
- * "steps_fuse": bool, "forms": [ { "form": name, "looks": n, "reciprocal": cycles, "apart": cycles,
- * "latency": [cycles or null …], "use": [cycles or null …] } … ] } The caller owns the reference;
- * NULL when memory is short.
+/* { "looks": n, "probes": [name …], "taken": cycles, "code_lines": [in one, in two], "load":
+ * [general, vector], "forward": [ … ], "forward_still": [ … ], "forward_indexed": [ … ],
+ * "forward_update": cycles, "address": cycles, "alone": [cycles a kind of core_rate],
+ * "dividers_apart": bool, "compares_fuse": bool, "steps_fuse": bool, "forms": [ { "form": name,
+ * "looks": n, "reciprocal": cycles, "apart": cycles, "latency": [cycles or null …], "use": [cycles
+ * or null …] } … ] } The caller owns the reference; NULL when memory is short.
  */
 json_t *core_facts_to_json(const struct core_facts *facts);
 

@@ -53,7 +53,7 @@ static void share_core(const struct ecm_machine *machine, struct in_core *core)
 	const struct core_facts *facts = &machine->core->facts;
 	core->shared_ol = fmax(core->t_ol,
 			       core_slower(facts, CORE_RATE_SLOTS) *
-				       fmax(core->part[IN_CORE_ISSUE], core->part[IN_CORE_TAKEN]));
+				       fmax(core->part[IN_CORE_ISSUE], core->part[IN_CORE_FETCH]));
 	core->shared_nol = core->t_nol * core_slower(facts, CORE_RATE_LOADS);
 }
 

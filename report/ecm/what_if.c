@@ -39,7 +39,7 @@ static void widen(struct ecm_account *account, double times, double turn_s,
 		core[IN_CORE_CHAIN] /= times;
 	core[IN_CORE_ISSUE] /= times;
 	core[IN_CORE_UNITS] /= times;
-	core[IN_CORE_TAKEN] /= times;
+	core[IN_CORE_FETCH] /= times;
 	account->parts_s[ECM_NOL] /= times;
 	double longest = 0;
 	for (int i = 0; i < IN_CORE_PARTS; i++)

@@ -12,7 +12,7 @@
 
 /* Cycles of a turn, but for `instructions` and `unknown`, which are numbers. */
 struct sums {
-	double slots, taken, loads, stores, accesses;
+	double slots, fetch, loads, stores, accesses;
 	double divisions[2]; /* of integers, of floating-point numbers */
 	double units[CORE_PROBES];
 	double *forms; /* per form of the facts: one behind the other of its kind */
@@ -30,7 +30,7 @@ const char *in_core_part_name(enum in_core_part part)
 {
 	static const char *const names[IN_CORE_PARTS] = {
 		[IN_CORE_ISSUE] = "instructions",       [IN_CORE_UNITS] = "execution units",
-		[IN_CORE_DIVIDER] = "divisions",        [IN_CORE_TAKEN] = "taken branches",
+		[IN_CORE_DIVIDER] = "divisions",        [IN_CORE_FETCH] = "fetching of code",
 		[IN_CORE_CHAIN] = "a chain of results",
 	};
 	return names[part];
@@ -197,6 +197,17 @@ static int64_t times_taken(const struct in_core_code *code, uint32_t index)
 	return least < most ? least + (most - least) / 2 : most;
 }
 
+/* Lines of code that a turn goes on into without a branch: by the instruction, which lies in two,
+ * and behind it. */
+static double next_lines(const struct in_core_code *code, uint32_t index, int64_t taken)
+{
+	const struct flow_node *node = &code->graph->nodes[index];
+	const uint64_t last = (node->offset + node->length - 1) / CODE_LINE;
+	const bool within = node->offset / CODE_LINE != last,
+		   behind = (node->offset + node->length) / CODE_LINE != last;
+	return (within ? (double)node->n : 0) + (behind ? (double)(node->n - taken) : 0);
+}
+
 static void add_windows(struct reader *reader, const struct dataflow *flow, double weight)
 {
 	bool needs[CORE_WINDOWS] = {[WINDOW_LOADS] = flow->parts.load != ACCESS_NONE,
@@ -222,13 +233,22 @@ static double under_way(const struct reader *reader)
 	return fewest;
 }
 
+/* By which code takes longer that goes on into another line: no more than a taken branch, for what
+ * is more is from a look while others had the core. */
+static double next_line_cycles(const struct core_facts *facts, double taken)
+{
+	const double longer = facts->code_lines[1] - facts->code_lines[0];
+	return longer > 0 ? fmin(longer, taken) : 0; /* 0 where it is not known, too */
+}
+
 static void add_loop(struct reader *reader, uint32_t loop)
 {
 	const struct in_core_code *code = reader->code;
 	const struct flow_graph *graph = code->graph;
 	const double turns = (double)code->function->loops[loop].turns;
 	const double slot = slot_cycles(reader->facts, code->profile);
-	const double each_taken = reader->facts->taken > 0 ? reader->facts->taken : 1;
+	const double each_taken = reader->facts->taken > 0 ? reader->facts->taken : 1,
+		     each_line = next_line_cycles(reader->facts, each_taken);
 	for (uint32_t i = 0; i < graph->n_nodes; i++) {
 		const struct flow_node *node = &graph->nodes[i];
 		if (node->n <= 0 || !core_is_within(code->function, node->loop, loop))
@@ -236,13 +256,15 @@ static void add_loop(struct reader *reader, uint32_t loop)
 		const double weight = (double)node->n / turns;
 		const struct dataflow *flow = core_dataflow_at(code, i);
 		reader->sums.instructions += weight;
-		reader->sums.taken += (double)times_taken(code, i) / turns * each_taken;
+		const int64_t taken = times_taken(code, i);
+		reader->sums.fetch += (double)taken / turns * each_taken +
+				      next_lines(code, i, taken) / turns * each_line;
 		if (!flow) {
 			reader->sums.unknown += weight;
 			continue;
 		}
 		if (flow->calls) /* which come back, and so are no branches of the graph */
-			reader->sums.taken += weight * each_taken;
+			reader->sums.fetch += weight * each_taken;
 		add_memory(reader, node, flow, weight);
 		add_windows(reader, flow, weight);
 		if (!is_fused(reader, i, flow))
@@ -299,7 +321,7 @@ static void share_core(const struct reader *reader, struct in_core *out)
 	const struct core_facts *facts = reader->facts;
 	const struct sums *sums = &reader->sums;
 	out->shared_ol = fmax(fmax(out->t_ol, busiest_shared_units(reader)),
-			      core_slower(facts, CORE_RATE_SLOTS) * fmax(sums->slots, sums->taken));
+			      core_slower(facts, CORE_RATE_SLOTS) * fmax(sums->slots, sums->fetch));
 	out->shared_nol =
 		fmax(out->t_nol, fmax(core_slower(facts, CORE_RATE_LOADS) * sums->loads,
 				      core_slower(facts, CORE_RATE_STORES) * sums->stores));
@@ -316,7 +338,7 @@ static void conclude(const struct reader *reader, struct in_core *out)
 	out->part[IN_CORE_UNITS] = busiest_units(reader);
 	out->part[IN_CORE_DIVIDER] =
 		facts->dividers_apart ? fmax(integers, numbers) : integers + numbers;
-	out->part[IN_CORE_TAKEN] = sums->taken;
+	out->part[IN_CORE_FETCH] = sums->fetch;
 	for (int i = 0; i < IN_CORE_PARTS; i++)
 		out->t_ol = fmax(out->t_ol, out->part[i]);
 	out->t_nol = fmax(fmax(sums->loads, sums->stores), facts->address * sums->accesses);

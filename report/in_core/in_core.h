@@ -12,7 +12,7 @@ enum in_core_part {
 	IN_CORE_ISSUE,   /* instructions over the width of the core's narrowest stage */
 	IN_CORE_UNITS,   /* the group of execution units that is busiest */
 	IN_CORE_DIVIDER, /* divisions and square roots */
-	IN_CORE_TAKEN,   /* taken branches, one a cycle (two on some) */
+	IN_CORE_FETCH,   /* taken branches, and lines of code between them */
 	IN_CORE_CHAIN,   /* the longest recurrence from turn to turn through registers and memory */
 	IN_CORE_PARTS
 };

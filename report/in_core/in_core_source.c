@@ -104,7 +104,7 @@ bool ecm_in_core(const struct profile *profile, const struct model_function *f, 
 		return false;
 	in_core->part[IN_CORE_ISSUE] = own.instructions / model_issue_width(profile) / own.turns;
 	in_core->part[IN_CORE_UNITS] = arithmetic(profile, f, own.flop, clock_ghz) / own.turns;
-	in_core->part[IN_CORE_TAKEN] = own.taken / own.turns;
+	in_core->part[IN_CORE_FETCH] = own.taken / own.turns;
 	in_core->lcd = own.chain / own.turns;
 	in_core->part[IN_CORE_CHAIN] = in_core->lcd / chains_at_once(f, loop);
 	for (int i = 0; i < IN_CORE_PARTS; i++) {

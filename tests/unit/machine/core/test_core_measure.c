@@ -28,6 +28,16 @@ static unsigned looks_after(const struct form_fact *fact)
 	return looks;
 }
 
+/* Whether it is when it is asked for.  On a busy machine its throughput may not repeat either; then
+ * it was not looked at. */
+static bool is_looked_at(const struct form_fact *fact)
+{
+	for (int i = 0; i < 20; i++)
+		if (looks_after(fact) > fact->looks)
+			return true;
+	return false;
+}
+
 Test(core_measure, a_latency_that_did_not_repeat_is_looked_at_again)
 {
 	const struct form_fact known = fact_of("add r64, r64", 1, 2),
@@ -36,12 +46,8 @@ Test(core_measure, a_latency_that_did_not_repeat_is_looked_at_again)
 	cr_expect_eq(looks_after(&known), 2);
 	cr_expect_eq(looks_after(&given_up), 6);
 	const struct form_fact slot = fact_of("nop", 1, 2);
-	cr_expect_gt(looks_after(&slot), 2, "all loops are reckoned with it");
-	/* on a busy machine its throughput may not repeat either; then it was not looked at */
-	unsigned looks = 2;
-	for (int i = 0; i < 5 && looks == 2; i++)
-		looks = looks_after(&lacking);
-	cr_expect_gt(looks, 2);
+	cr_expect(is_looked_at(&slot), "all loops are reckoned with it");
+	cr_expect(is_looked_at(&lacking));
 }
 
 /* What is only written, a constant, and what is divided have none. */
@@ -72,16 +78,27 @@ Test(core_measure, some_operands_have_no_latency)
 }
 
 /* As where another thread of the same core kept it busy as long as it was measured. */
-Test(core_measure, what_is_no_forms_is_looked_at_at_several_times)
+/* What is known of taken branches after one more look, behind so many. */
+static double taken_after(unsigned looks)
 {
 	const struct form_fact known = fact_of("add r64, r64", 1, 2);
+	struct core_facts facts = {.looks = looks, .taken = 1000, .mispredicted = {NAN, 2}};
+	cr_assert(core_facts_add(&facts, &known));
+	assert_ok(core_measure_more(&known.form, 1, BUDGET_NS, &facts));
+	cr_expect_eq(facts.looks, looks < 6 ? looks + 1 : looks);
+	cr_expect_eq(facts.mispredicted[1], 2);
+	const double taken = facts.taken;
+	core_facts_deinit(&facts);
+	return taken;
+}
+
+Test(core_measure, what_is_no_forms_is_looked_at_at_several_times)
+{
 	for (unsigned looks = 4; looks < 8; looks++) {
-		struct core_facts facts = {.looks = looks, .taken = 1000, .mispredicted = {NAN, 2}};
-		cr_assert(core_facts_add(&facts, &known));
-		assert_ok(core_measure_more(&known.form, 1, BUDGET_NS, &facts));
-		cr_expect_eq(facts.looks, looks < 6 ? looks + 1 : looks);
-		cr_expect_eq(facts.taken < 1000, looks < 6, "%g", facts.taken);
-		cr_expect_eq(facts.mispredicted[1], 2);
-		core_facts_deinit(&facts);
+		double least = 1000;
+		/* on a busy machine it may not repeat */
+		for (int i = 0; i < 20 && least == 1000; i++)
+			least = taken_after(looks);
+		cr_expect_eq(least < 1000, looks < 6, "%g", least);
 	}
 }

@@ -46,6 +46,7 @@ Test(core_facts, are_the_same_after_they_were_json)
 {
 	struct core_facts facts = {.looks = 2,
 				   .taken = 1,
+				   .code_lines = {1.25, 2},
 				   .mispredicted = {17.5, 30},
 				   .load = {5, 6},
 				   .forward = {4, NAN},
@@ -72,6 +73,7 @@ Test(core_facts, are_the_same_after_they_were_json)
 	cr_expect_eq(read.load[1], 6);
 	cr_expect_eq(read.forms[0].looks, 3);
 	cr_expect_eq(read.looks, 2);
+	cr_expect(read.taken == 1 && read.code_lines[0] == 1.25 && read.code_lines[1] == 2);
 	cr_expect(read.mispredicted[0] == 17.5 && read.mispredicted[1] == 30);
 	cr_expect(isnan(read.forward[1]));
 	cr_expect_eq(read.forward_still[1], 5.5);

@@ -7,6 +7,7 @@
 #include "report/in_core/in_core.h"
 #include "tests/unit/assert_ok.h"
 #include "tests/unit/report/ecm/made_up_core.h"
+#include "tests/unit/splitmix.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -172,7 +173,7 @@ static const struct {
 	{"9 × nop; dec rcx; jnz", "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x48\xff\xc9\x75\xf2", 14,
 	 IN_CORE_ISSUE, 10 / 6.0, 0, 1},
 	{"mov rax,[rdi]; mov rbx,[rdi+8]; mov rdx,[rdi+16]; dec rcx; jnz",
-	 "\x48\x8b\x07\x48\x8b\x5f\x08\x48\x8b\x57\x10\x48\xff\xc9\x75\xf0", 16, IN_CORE_TAKEN, 1,
+	 "\x48\x8b\x07\x48\x8b\x5f\x08\x48\x8b\x57\x10\x48\xff\xc9\x75\xf0", 16, IN_CORE_FETCH, 1,
 	 1, 1},
 };
 
@@ -499,8 +500,44 @@ Test(in_core, a_branch_is_taken_as_often_as_its_ends_allow)
 	struct core_facts facts = made_up();
 	facts.taken = 3;
 	const struct in_core found = in_core_of_parts(&facts, code, 22, parts, 3, 10, NULL, NULL);
-	cr_expect_float_eq(found.part[IN_CORE_TAKEN], 3 * 0.995, 1e-9, "%g",
-			   found.part[IN_CORE_TAKEN]);
+	cr_expect_float_eq(found.part[IN_CORE_FETCH], 3 * 0.995, 1e-9, "%g",
+			   found.part[IN_CORE_FETCH]);
+	core_facts_deinit(&facts);
+}
+
+/* Nops of random lengths at random places, and a branch back: a turn goes on into each line but the
+ * first one that any of its bytes lies in. */
+Test(in_core, code_that_goes_on_into_the_next_line_takes_longer)
+{
+	static const uint8_t nops[] = {0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0};
+	static const uint8_t end[] = {0x48, 0xff, 0xc9, 0x75}; /* dec rcx; jnz */
+	uint64_t state = 3;
+	struct core_facts facts = made_up();
+	facts.code_lines[1] = 0.75;
+	for (int round = 0; round < 300; round++) {
+		const uint32_t before = 1 + (uint32_t)(random_number(&state) % 100);
+		char code[256];
+		uint32_t size = before;
+		memset(code, 0x90, sizeof(code));
+		for (uint64_t n = random_number(&state) % 12; n; n--) {
+			const bool is_long = random_number(&state) % 2;
+			if (is_long)
+				memcpy(code + size, nops, sizeof(nops));
+			size += is_long ? sizeof(nops) : 1;
+		}
+		memcpy(code + size, end, sizeof(end));
+		size += sizeof(end) + 1;
+		code[size - 1] = (char)(before - size);
+		const struct part parts[] = {{0, before, 1}, {before, size, TURNS}};
+		const struct in_core found =
+			in_core_of_parts(&facts, code, size, parts, 2, 1, NULL, NULL);
+		const uint32_t lines =
+			(0x100 + size - 1) / CODE_LINE - (0x100 + before) / CODE_LINE;
+		const double taken = 1 + lines * 0.75;
+		cr_assert_float_eq(found.part[IN_CORE_FETCH], taken, 1e-9,
+				   "%u bytes behind %u: %g not %g", size - before, before,
+				   found.part[IN_CORE_FETCH], taken);
+	}
 	core_facts_deinit(&facts);
 }
 

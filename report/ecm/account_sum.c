@@ -16,8 +16,7 @@ void ecm_add_account(struct ecm_account *sum, const struct ecm_account *part, do
 	sum->latency_s += times * part->latency_s;
 	sum->chained_lines_s += times * part->chained_lines_s;
 	sum->beside_lines_s += times * part->beside_lines_s;
-	sum->chained_walks_s += times * part->chained_walks_s;
-	sum->other_walks_s += times * part->other_walks_s;
+	sum->walks_s += times * part->walks_s;
 	sum->walks.accesses += times * part->walks.accesses;
 	sum->walks.near_misses += times * part->walks.near_misses;
 	sum->walks.walks += times * part->walks.walks;

@@ -72,9 +72,7 @@ struct ecm_account {
 	/* Where the chain of a loop goes through the loads of lines that are waited for one after
 	 * another: how long these take, and what it takes beside them. */
 	double chained_lines_s, beside_lines_s;
-	/* Of walks: those of loads that wait for each other, before which none of their lines is
-	 * asked for; the others. */
-	double chained_walks_s, other_walks_s;
+	double walks_s;
 	struct page_walks walks; /* none where no TLB was simulated */
 	struct mispredictions mispredicted;
 	double in_core_s[IN_CORE_PARTS];

@@ -255,9 +255,8 @@ static void add_walks(const struct ecm_context *context, const struct ecm_piece 
 	for (int level = 1; level < MODEL_LEVELS; level++)
 		longest += lines.longest[level];
 	const double share = lines.sum > 0 ? fmin(1, longest / lines.sum) : 0;
-	account->chained_walks_s = page_walks_seconds(context->profile, share * walks->walks, true);
-	account->other_walks_s =
-		page_walks_seconds(context->profile, (1 - share) * walks->walks, false);
+	account->walks_s = page_walks_seconds(context->profile, share * walks->walks, true) +
+			   page_walks_seconds(context->profile, (1 - share) * walks->walks, false);
 }
 
 static void add_core(const struct ecm_context *context, const struct ecm_piece *piece,
@@ -296,18 +295,17 @@ struct waiting {
 	double lines, walks, chain;
 };
 
-/* A chain has its walks and its other steps one after another with its lines; the other walks go on
- * beside all lines, several at once, so that the longer of both counts. */
+/* A chain has its walks and its other steps one after another with its lines.  What the other walks
+ * take, several at once, is measured as what lines take longer with them, and so comes on top of
+ * these, too. */
 static struct waiting wait(const struct ecm_account *account)
 {
 	const double chained = account->chained_lines_s + account->beside_lines_s;
-	struct waiting waiting = {.lines = account->latency_s, .walks = account->chained_walks_s};
+	struct waiting waiting = {.lines = account->latency_s, .walks = account->walks_s};
 	if (account->chained_lines_s > 0 && chained > account->latency_s) {
 		waiting.lines = account->chained_lines_s;
 		waiting.chain = account->beside_lines_s;
 	}
-	if (account->other_walks_s > waiting.lines + waiting.chain + waiting.walks)
-		waiting = (struct waiting){.walks = account->other_walks_s};
 	return waiting;
 }
 

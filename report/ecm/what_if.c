@@ -127,7 +127,7 @@ static double after(const struct ecm_context *context, const struct ecm_piece *p
 		prefetch(context, piece, &changed);
 		break;
 	case CHANGE_PAGES:
-		changed.chained_walks_s = changed.other_walks_s = 0;
+		changed.walks_s = 0;
 		break;
 	case ECM_CHANGES:
 		break;

@@ -25,21 +25,6 @@ static void add(struct code *code, const char *bytes, size_t size)
 }
 #define ADD(code, bytes) add(code, bytes, sizeof(bytes) - 1)
 
-/* mov rbx, [r14 + 64]; add rbx, r13; mov [r14 + 64], rbx; or the same of xmm3 without an addition
- */
-static double forward_still(struct form_measure *measure, bool vector)
-{
-	struct code *code = timed_code_body(measure->timed);
-	for (int i = 0; i < STEPS; i++) {
-		code_add_named(code, vector ? "movups xmm, m128" : "mov r64, m64", 3, 64, 0);
-		if (!vector)
-			code_add_named(code, "add r64, r64", 3, CODE_CONSTANT, 0);
-		code_add_named(code, vector ? "movups m128, xmm" : "mov m64, r64", 64, 3, 0);
-	}
-	return timed_code_cycles(measure->timed, (struct timed_kind){KIND_XMM, false}) / STEPS -
-	       !vector;
-}
-
 /* A loop in the body, as compilers make them: a piece of code before it, and a turn. */
 struct inner_loop {
 	const char *before, *turn;
@@ -72,6 +57,17 @@ static double cycles_of_turn(struct form_measure *measure, const struct inner_lo
 	return (cycles_of_turns(measure, loop, MANY_TURNS) -
 		cycles_of_turns(measure, loop, FEW_TURNS)) /
 	       (MANY_TURNS - FEW_TURNS);
+}
+
+/* mov rbx, [r14 + 64]; add rbx, r13; mov [r14 + 64], rbx; or the same of xmm3 without an addition.
+ */
+static double forward_still(struct form_measure *measure, bool vector)
+{
+	static const struct inner_loop loops[] = {
+		INNER_LOOP("", "\x49\x8b\x5e\x40\x4c\x01\xeb\x49\x89\x5e\x40"),
+		INNER_LOOP("", "\x41\x0f\x10\x5e\x40\x41\x0f\x11\x5e\x40"),
+	};
+	return cycles_of_turn(measure, &loops[vector]) - !vector;
 }
 
 /* What a turn stores the next one loads, from the next place.  The value goes on from one time

@@ -65,8 +65,8 @@ enum core_rate {
 struct core_facts {
 	unsigned looks; /* how often what is no form's was measured */
 	double taken;   /* of a taken branch */
-	/* Of few instructions from one taken branch to the next that lie in one line of CODE_LINE
-	 * bytes, and in two. */
+	/* Of two jumps and four instructions that do nothing, in one line of CODE_LINE bytes and in
+	 * two. */
 	double code_lines[2];
 	/* By which a branch that looks at what was loaded from L1 makes code longer each time that
 	 * it is mispredicted, every second time and rarely (machine/core/branch_cost.h). */

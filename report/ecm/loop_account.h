@@ -72,7 +72,7 @@ struct ecm_account {
 	/* Where the chain of a loop goes through the loads of lines that are waited for one after
 	 * another: how long these take, and what it takes beside them. */
 	double chained_lines_s, beside_lines_s;
-	double walks_s;
+	double walks_s;          /* what lines take longer whose pages are in no TLB */
 	struct page_walks walks; /* none where no TLB was simulated */
 	struct mispredictions mispredicted;
 	double in_core_s[IN_CORE_PARTS];

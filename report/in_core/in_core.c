@@ -198,7 +198,7 @@ static int64_t times_taken(const struct in_core_code *code, uint32_t index)
 }
 
 /* Lines of code that a turn goes on into without a branch: by the instruction, which lies in two,
- * and behind it. */
+ * and behind it, but where it leads elsewhere; `taken`: so often. */
 static double next_lines(const struct in_core_code *code, uint32_t index, int64_t taken)
 {
 	const struct flow_node *node = &code->graph->nodes[index];
@@ -257,13 +257,16 @@ static void add_loop(struct reader *reader, uint32_t loop)
 		const struct dataflow *flow = core_dataflow_at(code, i);
 		reader->sums.instructions += weight;
 		const int64_t taken = times_taken(code, i);
-		reader->sums.fetch += (double)taken / turns * each_taken +
-				      next_lines(code, i, taken) / turns * each_line;
+		const bool calls =
+			flow && flow->calls; /* which come back: no branch of the graph */
+		reader->sums.fetch +=
+			(double)taken / turns * each_taken +
+			next_lines(code, i, calls ? node->n : taken) / turns * each_line;
 		if (!flow) {
 			reader->sums.unknown += weight;
 			continue;
 		}
-		if (flow->calls) /* which come back, and so are no branches of the graph */
+		if (calls)
 			reader->sums.fetch += weight * each_taken;
 		add_memory(reader, node, flow, weight);
 		add_windows(reader, flow, weight);

@@ -541,6 +541,21 @@ Test(in_core, code_that_goes_on_into_the_next_line_takes_longer)
 	core_facts_deinit(&facts);
 }
 
+/* call 0x140; dec rcx; jnz, of which the call ends where a line does: what comes back from it is
+ * fetched anew in any case. */
+Test(in_core, a_call_does_not_go_on_into_the_next_line)
+{
+	char code[128];
+	memset(code, 0x90, sizeof(code));
+	memcpy(code + 59, "\xe8\x05\x00\x00\x00\x48\xff\xc9\x75\xf6", 10);
+	const struct part parts[] = {{58, 59, 1}, {59, 64, TURNS}, {64, 69, TURNS}};
+	struct core_facts facts = made_up();
+	facts.code_lines[1] = 0.75;
+	const struct in_core found = in_core_of_parts(&facts, code, 69, parts, 3, 1, NULL, NULL);
+	cr_expect_float_eq(found.part[IN_CORE_FETCH], 2, 1e-9, "%g", found.part[IN_CORE_FETCH]);
+	core_facts_deinit(&facts);
+}
+
 Test(in_core, what_is_not_known_is_said)
 {
 	struct core_facts none = {0}, facts = made_up();

@@ -115,6 +115,16 @@ static void take_passes(double (*timed)(uint8_t *bytes, uint64_t *state), uint8_
 	}
 }
 
+/* Of bytes that are all the same, one way and the other by turns. */
+static void take_predictable(uint8_t *bytes, double never[PASSES], double always[PASSES])
+{
+	for (int i = 0; i < PASSES; i++) {
+		always[i] = timed_predictable(bytes, 255);
+		never[i] = timed_predictable(bytes, 0);
+	}
+}
+
+/* By how much each of n mispredictions made a pass longer than one that was predicted. */
 static double cost_of(double times[PASSES], double predicted, double n)
 {
 	for (int i = 0; i < PASSES; i++)
@@ -124,20 +134,22 @@ static double cost_of(double times[PASSES], double predicted, double n)
 
 void branch_cost_cycles(double cost[2])
 {
-	double never[PASSES], always[PASSES], rarely[PASSES], often[PASSES];
+	double never[2][PASSES], always[2][PASSES], rarely[PASSES], often[PASSES];
 	uint64_t state = __rdtsc();
 	uint8_t *bytes = malloc(BRANCHES);
 	cost[0] = cost[1] = NAN;
 	if (!bytes)
 		return;
-	for (int i = 0; i < PASSES; i++) {
-		always[i] = timed_predictable(bytes, 255);
-		never[i] = timed_predictable(bytes, 0);
-	}
+	take_predictable(bytes, never[0], always[0]);
 	take_passes(timed_rare, bytes, &state, rarely);
+	take_predictable(bytes, never[1], always[1]);
 	take_passes(timed_random, bytes, &state, often);
 	free(bytes);
-	const double zeros = middle_of(never), ones = middle_of(always);
-	cost[0] = cost_of(often, (zeros + ones) / 2, BRANCHES / 2.);
-	cost[1] = cost_of(rarely, zeros, (double)BRANCHES / RARELY);
+	const double zeros = middle_of(never[0]), ones = middle_of(always[1]),
+		     change = middle_of(never[1]) - zeros, n_rare = (double)BRANCHES / RARELY;
+	cost[0] = cost_of(often, (zeros + change + ones) / 2, BRANCHES / 2.);
+	cost[1] = cost_of(rarely, zeros + change / 2, n_rare);
+	/* another hardware thread that came or went meanwhile is not what a misprediction costs */
+	if (!(fabs(change) / n_rare < MOST_SPREAD * cost[1]))
+		cost[1] = NAN;
 }

@@ -376,7 +376,8 @@ def check_line(root, line):
         x, y = intensity(float(line.get("x" + end))), rate(float(line.get("y" + end)))
         got = y if line.get("data-unit") == "GFLOP/s" else y / x
         assert abs(math.log(got / value)) < 0.005, f"{line.attrib}: {got}"
-    assert float(line.get("x2")) - float(line.get("x1")) > 50, f"too short to see: {line.attrib}"
+    # one that is far above what the machine does begins near the right end
+    assert float(line.get("x2")) - float(line.get("x1")) > 30, f"too short to see: {line.attrib}"
     assert line.get("stroke-dasharray"), "not dashed"
 
 

@@ -10,6 +10,14 @@
 #include <math.h>
 #include <string.h>
 
+/* Of the slots of its cores, what a program has at least when little would be gained alone. */
+#define ABOUT_ALL 0.85
+
+bool model_shares_cores(const struct profile *profile)
+{
+	return profile_number_fact(profile, "left_slots", 1) < ABOUT_ALL;
+}
+
 #define MUCH_CONFLICT 0.25 /* of its memory traffic at least, with 95 % certainty */
 #define SPARED_TRAFFIC 0.8 /* what moves with a larger cache, of what moves now: less is much */
 

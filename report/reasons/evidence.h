@@ -97,3 +97,7 @@ struct model_evidence {
 };
 
 struct model_evidence model_evidence(const struct profile *profile, const struct model_function *f);
+
+/* Whether others had much of the program's cores while it was timed (docs/core.md, "Shared cores").
+ */
+bool model_shares_cores(const struct profile *profile);

@@ -6,6 +6,7 @@
 #include "report/account/account.h"
 #include "report/model/model_counters.h"
 #include "report/model/model_runs.h"
+#include "report/reasons/evidence.h"
 #include "report/reasons/notes_once.h"
 #include "report/reasons/notes_rows.h"
 #include "report/reasons/notes_traffic.h"
@@ -82,9 +83,6 @@ static void note_split(const struct account *account, FILE *notes)
 		     REPORT_NUMBER(account->split_s));
 }
 
-/* Of the slots of its cores, what a program has at least when little would be gained alone. */
-#define ABOUT_ALL 0.85
-
 static void note_shared_cores(const struct profile *profile, FILE *notes)
 {
 	const double slots = profile_number_fact(profile, "left_slots", NAN),
@@ -92,7 +90,7 @@ static void note_shared_cores(const struct profile *profile, FILE *notes)
 		     stores = profile_number_fact(profile, "left_stores", NAN);
 	if (isnan(slots))
 		return;
-	if (slots < ABOUT_ALL)
+	if (model_shares_cores(profile))
 		note_first(notes,
 			   "SHARED CORES: others had %.0f %% of their slots for instructions",
 			   100 - 100 * slots);

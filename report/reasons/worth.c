@@ -189,6 +189,15 @@ static bool is_latency(const struct account *account)
 	       owns_rest(account, NEED_DIVIDER) || owns_rest(account, NEED_ATOMIC);
 }
 
+/* Hardware threads of a core fetch by turns: what instructions and taken branches need may take as
+ * long again while others use the cores. */
+static double others_took(const struct account *account)
+{
+	const double *needs = account->evidence->needs;
+	return model_shares_cores(account->profile) ? fmax(needs[NEED_ISSUE], needs[NEED_TAKEN])
+						    : 0;
+}
+
 /* What is saved when the needs become `needs`: what the greatest of them falls by and, as things do
  * not quite go on at once, a share of the rest, unless that belongs to a latency: the largest fall
  * of one need, over the sum of all.  Never more than that fall. */
@@ -418,7 +427,7 @@ static void save_instructions(const struct account *account)
 	}
 	const double unknown = rest_of(account) - saved[CAUSE_BRANCHES] - saved[CAUSE_SHORT_LOOP] -
 			       saved[CAUSE_STRIDED] - saved[CAUSE_FALSE_SHARING] -
-			       saved[CAUSE_TRUE_SHARING];
+			       saved[CAUSE_TRUE_SHARING] - others_took(account);
 	if (!is_latency(account) && unknown > account->f->elapsed_s / 2)
 		saved[CAUSE_UNKNOWN] = unknown;
 }

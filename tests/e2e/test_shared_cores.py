@@ -86,6 +86,18 @@ def test_a_shared_core_is_a_part_of_the_account(t, slots):
     assert chain.get("shared_core", 0) <= 0.01 * chain["chain"], chain
 
 
+def test_what_others_took_is_no_wait(t, slots):
+    """With a clock at which instructions need a quarter of the time, it waits for something; but for others they may take as long again."""
+    machine = report(t, slots)[1]["machine"]
+    _, function = account_of(report(t, slots)[1], "slots")
+    per_cycle = function["instructions"] / (function["elapsed_s"] * machine["clock_ghz"] * 1e9 * machine["issue_width"])
+    alone = {"core_looks": 20, "clock_ghz": machine["clock_ghz"] * per_cycle / 0.27, **{f"left_{rate}": 1 for rate in RATES}}
+    _, waits = account_of(report(t, with_facts(t, slots, alone))[1], "slots")
+    assert "wait for each other" in waits["why"], waits["why"]
+    _, shared = account_of(report(t, with_facts(t, slots, {**alone, "left_slots": 0.5}))[1], "slots")
+    assert "wait for each other" not in (shared["why"] or ""), shared["why"]
+
+
 def test_other_shares_make_a_comparison_doubtful(t, slots):
     alone = os.path.join(t.directory, "alone.rfp")
     shutil.move(with_facts(t, slots, {"core_looks": 20, "left_slots": 1}), alone)

@@ -92,10 +92,8 @@ static struct rf_error *print_more(const struct report_view *view, FILE *stream)
 		fprintf(text, "%zu note%s: ", n, n == 1 ? "" : "s");
 		put_command(view, text, "-v");
 	}
-	if (text && view->options->saved_as) {
-		fputs(" · page: ", text);
-		put_command(view, text, "--html page.html --open");
-	}
+	if (text && view->options->saved_as)
+		fputs(" · page: with --html page.html --open", text);
 	if (n && (!text || fclose(text) != 0))
 		return rf_error_no_memory();
 	char *clean = line ? text_clean(line) : NULL;

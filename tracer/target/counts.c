@@ -81,14 +81,14 @@ static struct rf_error *collect_blocks(struct target *target, enum copy copy,
 
 /* They are told of the thread that the executions of their code are told of. */
 static struct rf_error *collect_units(struct target *target, const struct code_cache *cache,
-				      const uint64_t *counters, uint32_t row)
+				      const uint64_t *counters, uint32_t thread)
 {
 	struct rf_error *error = NULL;
 	struct profile *profile = target->profile;
-	const uint32_t thread = target->span ? row : told_threads_of(target->told, row);
+	const uint32_t told = target->span ? thread : told_threads_of(target->told, thread);
 	for (size_t i = 0; !error && i < cache->n_units; i++) {
 		const struct unit_counter *unit = &cache->units[i];
-		const struct profile_units row = {unit->module, unit->module_offset, thread,
+		const struct profile_units row = {unit->module, unit->module_offset, told,
 						  counters[unit->counter]};
 		if (unit->kind == UNIT_WORK && row.n)
 			error = rf_array_add(profile->units, profile->n_units, profile->cap_units,

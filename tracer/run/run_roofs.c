@@ -2,7 +2,6 @@
 #include "tracer/run/run_roofs.h"
 
 #include "base/progress.h"
-#include "base/text.h"
 #include "machine/data/roof_history.h"
 #include "machine/store/custom_roofs.h"
 #include "machine/store/machine_again.h"
@@ -67,14 +66,12 @@ struct rf_error *run_roofs_read(struct run *run)
 
 /* ---- behind the run ---- */
 
-static const struct roof *slowest_now(const struct machine *machine, int *n_slow, int *n_now)
+/* NULL: none was measured. */
+static const struct roof *slowest_now(const struct machine *machine)
 {
 	const struct roof *slowest = NULL;
-	*n_slow = *n_now = 0;
 	for (size_t i = 0; i < machine->n_roofs; i++) {
 		const struct roof *row = &machine->roofs[i];
-		*n_now += row->now > 0;
-		*n_slow += row->now > 0 && row->now < ROOF_MODE * row->best;
 		if (row->now > 0 &&
 		    (!slowest || row->now / row->best < slowest->now / slowest->best))
 			slowest = row;
@@ -94,26 +91,17 @@ static void put_name(char *name, size_t size, const struct roof *row)
 						    : "");
 }
 
+/* In one line of the first screen; `rfprof machine` has the history. */
 char *run_roofs_slower(const struct machine *machine, double *share)
 {
-	int n_slow, n_now;
-	const struct roof *row = slowest_now(machine, &n_slow, &n_now);
-	char name[64], now[TEXT_NUMBER], best[TEXT_NUMBER], since[16], *text = NULL;
+	const struct roof *row = slowest_now(machine);
+	char name[64], *text = NULL;
 	*share = row ? fmin(1, row->now / row->best) : 1;
-	if (!n_slow)
+	if (!row || !(row->now < ROOF_MODE * row->best))
 		return NULL;
-	const time_t first = row->history[0].when_s;
 	put_name(name, sizeof(name), row);
-	strftime(since, sizeof(since), "%Y-%m-%d", gmtime(&first));
-	if (asprintf(&text,
-		     "this machine is slower now than at its best: behind the run %s with %d "
-		     "thread%s reached %s %s, %.0f %% of its roof of %s (the best of %d "
-		     "measurements since %s; %d of the last %d were as low); %d of %d roofs that "
-		     "were measured again are below %.0f %%",
-		     name, row->threads, row->threads == 1 ? "" : "s", text_number(now, row->now),
-		     row->unit, 100 * row->now / row->best, text_number(best, row->best),
-		     row->n_measured, since, roof_history_slow(row), row->n_history, n_slow, n_now,
-		     100 * ROOF_MODE) < 0)
+	if (asprintf(&text, "SLOWER NOW: %s with %d thread%s at %.0f %% of its roof", name,
+		     row->threads, row->threads == 1 ? "" : "s", 100 * row->now / row->best) < 0)
 		return NULL;
 	return text;
 }

@@ -28,12 +28,7 @@ Test(run_roofs, a_slower_machine_is_told)
 	double share;
 	char *text = run_roofs_slower(&machine, &share);
 	cr_assert_not_null(text);
-	for (const char *const *word =
-		     (const char *const[]){"slower", "DRAM read", "2 threads", "46.1 GB/s", "51 %",
-					   "91.2", "2 measurements", "2025-11-22",
-					   "1 of the last 2", "2 of 3 roofs", NULL};
-	     *word; word++)
-		cr_expect_not_null(strstr(text, *word), "no \"%s\" in: %s", *word, text);
+	cr_expect_str_eq(text, "SLOWER NOW: DRAM read with 2 threads at 51 % of its roof");
 	cr_expect_float_eq(share, 46.1 / 91.2, 1e-9);
 	free(text);
 }

@@ -160,21 +160,14 @@ static const enum traffic orders[][2] = {{TRAFFIC_L3_READ, TRAFFIC_L2_READ},
 					 {TRAFFIC_MEM_WRITE_BACK, TRAFFIC_L2_WRITE_BACK}};
 #define N_ORDERS (sizeof(orders) / sizeof(orders[0]))
 
-/* Which of them hold for what was counted of an account, in every class: all, where the machine has
- * these levels and nothing is prefetched. */
-static unsigned orders_of(const struct source *source, uint32_t who)
+/* Which of them hold in what was counted: all, where the machine has these levels and nothing is
+ * prefetched. */
+static unsigned orders_of(const struct source *source, const uint64_t lines[N_TRAFFIC])
 {
-	unsigned hold = (1u << N_ORDERS) - 1;
-	for (uint64_t rest = accounts_classes(source->accounts); rest; rest &= rest - 1) {
-		const struct profile_traffic row =
-			accounts_row(source->accounts, who, (unsigned)__builtin_ctzll(rest));
-		for (unsigned i = 0; i < N_ORDERS; i++)
-			if (row.lines[orders[i][0]] > row.lines[orders[i][1]])
-				hold &= ~(1u << i);
-	}
+	unsigned hold = 0;
 	for (unsigned i = 0; i < N_ORDERS; i++)
-		if (!source->has[orders[i][1]])
-			hold &= ~(1u << i);
+		if (source->has[orders[i][1]] && lines[orders[i][0]] <= lines[orders[i][1]])
+			hold |= 1u << i;
 	return hold;
 }
 
@@ -361,16 +354,19 @@ static void set_open(const struct accounts *accounts, uint32_t who, unsigned n,
 			rows[k].lines[open] = as_sampled(sums[open] * others, k, n);
 }
 
-/* The events of an account in a sample of classes, which are numbered by their order. */
-static void set_sampled(const struct accounts *accounts, uint32_t who, uint64_t sample,
-			const double factors[N_OPEN], struct profile_traffic rows[CACHE_CLASSES])
+/* The events of an account in the sample of classes, which are numbered by their order.  Returns
+ * the orders that held in each of them before they were scaled. */
+static unsigned set_sampled(const struct source *source, uint32_t who, const double factors[N_OPEN],
+			    struct profile_traffic rows[CACHE_CLASSES])
 {
-	unsigned n = 0;
-	for (uint64_t rest = sample; rest; rest &= rest - 1, n++) {
-		rows[n] = accounts_row(accounts, who, (unsigned)__builtin_ctzll(rest));
+	unsigned n = 0, hold = (1u << N_ORDERS) - 1;
+	for (uint64_t rest = source->sample; rest; rest &= rest - 1, n++) {
+		rows[n] = accounts_row(source->accounts, who, (unsigned)__builtin_ctzll(rest));
 		rows[n].class = n;
+		hold &= orders_of(source, rows[n].lines);
 		scale(rows[n].lines, factors);
 	}
+	return hold;
 }
 
 /* The sample stands for all classes but the heavy ones: those of them that are in it get what the
@@ -496,7 +492,7 @@ static unsigned rows_of(const struct source *source, uint32_t who,
 	if (source->executions->is_part && coverage_of(source, who).all <= 0)
 		return 0; /* it did not run in that part */
 	account_rows_factors(accounts, source->executions, who, factors);
-	set_sampled(accounts, who, source->sample, factors, rows);
+	const unsigned hold = set_sampled(source, who, factors, rows);
 	if (heavy)
 		leave_out(source->sample, heavy, rows);
 	set_open(accounts, who, n, rows);
@@ -504,7 +500,6 @@ static unsigned rows_of(const struct source *source, uint32_t who,
 		tell_heavy(source, who, heavy, factors, &told);
 	tell_windows(source, who, &told);
 	add_told(&told, n, rows);
-	const unsigned hold = orders_of(source, who);
 	for (unsigned k = 0; k < n; k++)
 		keep_order(rows[k].lines, hold);
 	return n;
